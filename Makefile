@@ -112,6 +112,8 @@ benchmark: $(STAMP) ## Measure the virtual authenticator and the suite
 	@$(BIN)/python -m benchmarks.report
 	@echo "benchmark: measuring the browser layer"
 	@$(BIN)/python -m benchmarks.browser
+	@echo "benchmark: measuring exploration"
+	@$(BIN)/python -m benchmarks.explore
 	@echo "benchmark: measuring the reference server's door"
 	@$(BIN)/python -m benchmarks.door
 	@echo "benchmark: measuring the gates under load"

@@ -23,6 +23,11 @@ def _measured(self: Any, outgoing: Any, reply: Any, *rest: Any, **more: Any) -> 
     return concluded
 
 
+def waits() -> list[tuple[float, float]]:
+    """From when to when each call waited so far."""
+    return _waits
+
+
 def together(waits: list[tuple[float, float]]) -> float:
     """The seconds in which at least one call was waiting."""
     total, until = 0.0, float("-inf")

@@ -30,6 +30,13 @@ if TYPE_CHECKING:
     from .families.base.decoder import short as short
     from .families.base.driver import Driver as Driver
     from .families.base.driver import DriverError as DriverError
+    from .families.base.exploration import AnyChange as AnyChange
+    from .families.base.exploration import BrokenRule as BrokenRule
+    from .families.base.exploration import EndOfWalk as EndOfWalk
+    from .families.base.exploration import Model as Model
+    from .families.base.exploration import one_of as one_of
+    from .families.base.exploration import transition as transition
+    from .families.base.exploration import which as which
     from .families.base.needs import Check as Check
     from .families.base.outcome import ObservedOutcome as ObservedOutcome
     from .families.base.outcome import object_in as object_in
@@ -42,6 +49,9 @@ if TYPE_CHECKING:
     from .families.base.scenario import ScenarioView as ScenarioView
     from .families.base.scenario import Warn as Warn
     from .families.base.scenario import check_preconditions as check_preconditions
+    from .families.base.token_exploration import TokenModel as TokenModel
+    from .families.base.token_state import Approved as Approved
+    from .families.base.token_state import Misuses as Misuses
     from .families.confirmation_tokens.binding import ConfirmationBinding as ConfirmationBinding
     from .families.confirmation_tokens.driver import ConfirmationTokens as ConfirmationTokens
     from .families.elicitation.driver import Elicitation as Elicitation
@@ -75,11 +85,16 @@ _PLACES = {
     "config.reader": ["Place", "SettingsError", "Sources", "read", "setting"],
     "families.base.decoder": ["DecodedMessage", "Meaning", "member_in", "short"],
     "families.base.driver": ["Driver", "DriverError"],
+    "families.base.exploration": [
+        *("AnyChange", "BrokenRule", "EndOfWalk", "Model", "one_of", "transition", "which"),
+    ],
     "families.base.needs": ["Check"],
     "families.base.outcome": ["ObservedOutcome", "object_in"],
     "families.base.preflight": ["NotOffered", "Preflight", "PreflightError"],
     "families.base.proposal": ["Proposal", "ToRun", "Wanted"],
     "families.base.scenario": ["ScenarioView", "Warn", "check_preconditions"],
+    "families.base.token_exploration": ["TokenModel"],
+    "families.base.token_state": ["Approved", "Misuses"],
     "families.confirmation_tokens.binding": ["ConfirmationBinding"],
     "families.confirmation_tokens.driver": ["ConfirmationTokens"],
     "families.elicitation.driver": ["Elicitation"],

@@ -22,7 +22,7 @@ from ..support.toml_text import toml_string
 from .requirements import UnknownRequirementError, catalogue, covered
 from .verdicts import Verdict
 
-_KEYS = ("rule", "comment", "expires")
+_KEYS = ("rule", "comment", "expires", "explored")
 _LONGEST_COMMENT = 500
 _HEAD = """\
 # Known failures, written by pytest --mcp-approval-write-baseline.
@@ -44,6 +44,9 @@ class Known:
     comment: str
     expires: datetime.date | None = None
     """The last day on which the entry counts."""
+    explored: bool = False
+    """Only an exploration found it. Scenarios that pass, or another exploration that does not come
+    across it, do not make the entry stale."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,8 @@ def compare(
         said = set(verdicts.get(rule, ()))
         if said & {Verdict.FAILED, Verdict.KNOWN}:
             continue
-        if rule in whole and said and said <= {Verdict.PASSED, Verdict.WARNING}:
+        passed = said and said <= {Verdict.PASSED, Verdict.WARNING}
+        if rule in whole and passed and not baseline.active[rule].explored:
             warns = " (it only warns)" if Verdict.WARNING in said else ""
             stale[rule] = f"baseline: {rule} no longer fails{warns}: remove it from {baseline.name}"
         else:
@@ -102,13 +106,23 @@ def compare(
     return stale, not_checked
 
 
-def renewed(baseline: Baseline, failures: Mapping[str, str], stale: Collection[str]) -> list[Known]:
+def renewed(
+    baseline: Baseline,
+    failures: Mapping[str, str],
+    stale: Collection[str],
+    explored: Collection[str] = (),
+) -> list[Known]:
     """The entries of a new file: the old ones that are still needed, and every other failure.
 
-    `failures` maps each failing rule to its first finding.
+    `failures` maps each failing rule to its first finding; `explored` names those that only an
+    exploration found.
     """
     kept = {rule: one for rule, one in baseline.active.items() if rule not in stale}
-    added = {rule: Known(rule, found) for rule, found in failures.items() if rule not in kept}
+    added = {
+        rule: Known(rule, found, explored=rule in explored)
+        for rule, found in failures.items()
+        if rule not in kept
+    }
     return sorted({**kept, **added}.values(), key=lambda one: one.rule)
 
 
@@ -137,7 +151,10 @@ def read_baseline(path: Path, name: str, today: datetime.date) -> Baseline:
             problems = [f"got {rule!r} a second time, expected one entry for each rule"]
         if not problems:
             entries[row["rule"]] = Known(
-                row["rule"], " ".join(row["comment"].split()), row.get("expires")
+                row["rule"],
+                " ".join(row["comment"].split()),
+                row.get("expires"),
+                row.get("explored", False),
             )
         wrong += [f"{name}: entry {number}: {problem}" for problem in problems]
     if wrong:
@@ -152,11 +169,13 @@ def _problems(row: Mapping[str, Any]) -> list[str]:
         for key in row
         if key not in _KEYS
     ]
-    rule, comment, expires = (row.get(key) for key in _KEYS)
+    rule, comment, expires, explored = (row.get(key) for key in _KEYS)
     wrong += _problems_of_rule(rule)
     if not isinstance(comment, str) or not comment.strip():
         got = "none" if comment is None else repr(comment)[:40]
         wrong.append(f"comment: got {got}, expected words that say why {rule!r} is known to fail")
+    if explored not in (None, True, False):
+        wrong.append(f"explored: got {str(explored)[:40]!r}, expected true or false")
     # In Python a datetime is a date, too.
     if expires is not None and type(expires) is not datetime.date:
         wrong.append(
@@ -188,6 +207,8 @@ def render_baseline(entries: Iterable[Known]) -> str:
         lines = ["[[known]]", f"rule = {_text(one.rule)}", f"comment = {_text(one.comment)}"]
         if one.expires is not None:
             lines.append(f"expires = {one.expires.isoformat()}")
+        if one.explored:
+            lines.append("explored = true")
         parts.append("\n".join(lines) + "\n")
     return "\n".join(parts)
 

@@ -27,7 +27,7 @@ NO_BROWSER = "none"
 """The value of the browser option that leaves out the checks on a page."""
 WITHOUT_TARGET = frozenset({"browser", "page"})
 """Options that make sense without a target: a user's own test may need only a page."""
-OF_WHOLE_RUNS = frozenset({"report", "compare", "write-baseline"})
+OF_WHOLE_RUNS = frozenset({"report", "compare", "write-baseline", "explore"})
 """Options that a replay ignores, since it runs one scenario, unless they are given with it."""
 FILE = "mcp-approval.toml"
 TABLE = "mcp-approval"
@@ -263,6 +263,32 @@ class Settings:
         optional="*",
         parse=values.patterns,
         form=values.ALL_OR_PATTERNS,
+    )
+    explore: float = _option(
+        0.0,
+        "explore=SECONDS",
+        "also explore: walks that nobody listed, for so many seconds in all (default: 60; "
+        "docs/exploration.md)",
+        optional="60",
+        parse=values.budget,
+        form=values.TRUE_OR_SECONDS,
+    )
+    explore_databases: tuple[str, ...] = _option(
+        (),
+        "explore-database=FOLDER|redis://HOST|github:OWNER/REPOSITORY",
+        "where explorations keep what they found for later ones; repeatable, the first is written",
+        hidden=True,
+        parse=values.databases,
+        form=values.ONE_OR_SEVERAL_TEXTS,
+        repr=False,
+    )
+    explore_rate: float | None = _option(
+        None,
+        "explore-rate=NUMBER",
+        "requests a second that an exploration sends at most (default: 20 to other machines)",
+        hidden=True,
+        parse=values.rate,
+        form=values.TEXT_OR_NUMBER,
     )
     strict: bool = _option(False, "strict", "a SHOULD that is not met fails the run")
     timeout: float = _option(

@@ -31,6 +31,7 @@ OPTIONAL = {
     "decoder": "decode",
     "proposal": "propose",
     "client_preflight": "look_at_client",
+    "exploration": "MODEL",
 }
 RULES = "requirements.toml"
 _PACKAGE = Path(__file__).parent.parent

@@ -16,6 +16,10 @@ ONE_OR_SEVERAL_CODES = {
 }
 ALL_OR_PATTERNS = {"type": ["boolean", "string", "array"], "items": {"type": "string"}}
 MOST_REPLICAS = 16
+TRUE_OR_SECONDS = {"type": ["boolean", "string", "number"]}
+ONE_OR_SEVERAL_TEXTS = {"type": ["string", "array"], "items": {"type": "string"}}
+USUAL_BUDGET = 60.0
+"""How many seconds an exploration takes by default."""
 LONGEST_WAIT = 900.0
 """How many seconds `wait` waits for one rule by default."""
 
@@ -65,6 +69,25 @@ def replicas(value: Any) -> int:
     if not 2 <= int(written[:9]) <= MOST_REPLICAS:
         raise ValueError(f"expected 2 to {MOST_REPLICAS}")
     return int(written)
+def budget(value: Any) -> float:
+    """How long an exploration may take; `true` in a file means the usual time."""
+    if isinstance(value, bool):
+        return USUAL_BUDGET if value else 0.0
+    found = _seconds(value)
+    if not 0 <= found <= 86_400:
+        raise ValueError("expected seconds, up to 86400 (a day)")
+    return found
+
+
+def rate(value: Any) -> float:
+    found = _seconds(value)
+    if not 0 < found <= 100_000:
+        raise ValueError("expected requests a second")
+    return found
+
+
+def databases(value: Any) -> tuple[str, ...]:
+    return tuple(text(one) for one in (value if isinstance(value, list) else [value]))
 
 
 def effects(value: Any) -> str:

@@ -66,7 +66,7 @@ def render_html(report: Report, folder: Path | None = None) -> str:
         "facts": _facts(report),
         "command": _text(facts.command),
         "comparison": _comparison(report.comparison) if report.comparison else [],
-        "not_verified": _not_verified(report),
+        "not_verified": [*_not_verified(report), *_explored(report)],
         "matrix": _matrix(report),
         "levels": [
             f"<option>{_text(level)}</option>"
@@ -232,6 +232,26 @@ def _not_verified(report: Report) -> list[str]:
         return []
     head = ["<h2>Not verified, and why</h2>", '<ul class="reasons card not-verified">']
     return [*head, *lines, *_and_more(len(report.not_verified) - _MOST_REASONS), "</ul>"]
+
+
+def _explored(report: Report) -> list[str]:
+    """What explorations exercised, and how often."""
+    lines = []
+    for one in report.facts.explored:
+        rows = "".join(
+            f"<tr><th scope=row>{_text(name)}</th><td>{count}</td></tr>"
+            for name, count in (*one.transitions.items(), *one.rules.items())
+        )
+        notes = "".join(f"<li>{_text(note)}</li>" for note in one.notes)
+        lines += [
+            f"<h2>Exploration of {_text(one.family)}</h2>",
+            f'<p class="soft">{_text(one.line)}</p>',
+            "<details><summary>What was exercised</summary>",
+            '<table class="matrix card"><thead><tr><th scope=col>transition or rule</th>'
+            f"<th scope=col>times</th></tr></thead><tbody>{rows}</tbody></table>",
+            f"<ul>{notes}</ul></details>" if notes else "</details>",
+        ]
+    return lines
 
 
 def _matrix(report: Report) -> list[str]:

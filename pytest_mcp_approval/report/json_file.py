@@ -80,6 +80,7 @@ def report_json(report: Report) -> dict[str, Any]:
         "scenarios": [
             _scenario(one, kept.conversations.get(one.scenario)) for one in report.scenarios
         ],
+        "exploration": [one.to_json() for one in facts.explored],
         "bodies": kept.bodies,
         "headers": kept.headers,
         "comparison": _comparison(report.comparison) if report.comparison else None,
@@ -135,6 +136,7 @@ def _scenario(one: ScenarioResult, conversation: Any) -> dict[str, Any]:
         "command": one.command,
         "replay": one.replay or None,
         "files": one.files,
+        "steps": one.steps,
         "location": {"path": one.path, "line": one.line},
         "conversation": conversation,
     }

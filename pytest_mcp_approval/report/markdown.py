@@ -43,6 +43,7 @@ def render_markdown(report: Report) -> str:
     lines += _findings(report)
     lines += _not_verified(report)
     lines += _matrix(report)
+    lines += _explored(report)
     lines += _header(report)
     text = "\n".join(lines) + "\n"
     if len(text.encode()) > MOST_BYTES:
@@ -149,6 +150,17 @@ def _matrix(report: Report) -> list[str]:
 def _told(rules: Iterable[JudgedRule]) -> str:
     wrong = [one for one in rules if one.verdict not in (Verdict.PASSED, Verdict.NOT_APPLICABLE)]
     return ", ".join(f"{_code(one.rule.name)} {one.verdict}" for one in wrong)
+
+
+def _explored(report: Report) -> list[str]:
+    lines: list[str] = []
+    for one in report.facts.explored:
+        title = f"Exploration of {_plain(one.family)}: {_plain(one.line)}"
+        lines += [f"<details><summary>{title}</summary>", "", "| exercised | times |", "|---|---|"]
+        counted = (*one.transitions.items(), *one.rules.items())
+        lines += [f"| {_cell(name)} | {count} |" for name, count in counted]
+        lines += ["", *(f"- {_code(note)}" for note in one.notes), "", "</details>", ""]
+    return lines
 
 
 def _header(report: Report) -> list[str]:

@@ -17,6 +17,7 @@ from typing import Any
 from ..catalogue import Requirement, Verdict, catalogue
 from ..config.registry import families
 from ..config.report_files import read_own
+from ..explore.coverage import Explored, together
 from ..support.secrets import Secrets
 from ..support.text import neutralise, number_of
 from .comparison import FORMAT, VERSION
@@ -71,6 +72,7 @@ def merge(read: Sequence[ReadReport]) -> Report:
         header=_header(read, targets),
         started=min(one.started for one in facts),
         seconds=sum(one.seconds for one in facts),
+        explored=together(each for one in facts for each in one.explored),
         strict=any(one.strict for one in facts),
         select=(),
         version=facts[0].version,
@@ -113,6 +115,8 @@ def _facts(data: Mapping[str, Any]) -> RunFacts:
         header=tuple(header),
         started=datetime.datetime.fromisoformat(run["started"]),
         seconds=float(run["seconds"]),
+        # Reports of earlier versions have none.
+        explored=tuple(Explored.from_json(one) for one in data.get("exploration", [])),
         strict=bool(run["strict"]),
         version=_shown(data["tool"]["version"], 40),
         command=_shown(run["command"], 2_000),
@@ -155,6 +159,7 @@ def _result(data: Mapping[str, Any], report: Mapping[str, Any], passed: set[str]
         path=_shown(data["location"]["path"]),
         line=int(data["location"]["line"]),
         files=tuple(_shown(one) for one in data["files"]),
+        steps=tuple(_shown(one) for one in data.get("steps", ())),
         conversation=json.dumps(_whole(told, report)) if told else "",
     )
     return found.fit_to_show(Secrets())

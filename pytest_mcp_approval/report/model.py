@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..catalogue import Requirement, Verdict
+from ..explore.coverage import Explored
 from ..families.base.survey import ASK_NOBODY, SILENT, named_by_reason
 from ..support.text import number_of
 from .comparison import Comparison, Earlier, compare
@@ -38,6 +39,8 @@ class RunFacts:
     started: datetime.datetime = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
     seconds: float = 0.0
     """From the first scenario to the last, on a real clock."""
+    explored: tuple[Explored, ...] = ()
+    """What explorations exercised, one for each family."""
     strict: bool = False
     select: tuple[str, ...] = ()
     version: str = ""

@@ -12,8 +12,8 @@ import contextlib
 import hashlib
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -40,7 +40,9 @@ class RecordedFinding:
     result: ScenarioResult
     options: Mapping[str, Any]
     """The options of the run that found it, by name, as they were given."""
-    withheld: Mapping[str, tuple[str, ...]]
+    walk: Any = None
+    """The steps of a walk that exploration found, as the file has them; None for a scenario."""
+    withheld: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """The names of headers and variables whose values are not in the file."""
 
 
@@ -67,8 +69,11 @@ def write_findings(folder: Path, report: Report) -> str | None:
         for path in folder.glob("*.json") if folder.is_dir() else ():
             if path.name not in found and _scenario_of(path) in settled:
                 path.unlink()
+                path.with_suffix(".py").unlink(missing_ok=True)
         for name, one in found.items():
             write_whole(folder / name, _render(one, report))
+            if one.test:
+                write_whole((folder / name).with_suffix(".py"), one.test)
         if not found and folder.is_dir() and not any(folder.iterdir()):
             folder.rmdir()
     except OSError as error:
@@ -102,6 +107,7 @@ def finding_of(one: ScenarioResult) -> dict[str, Any]:
         "verdict": one.verdict,
         "why": one.why,
         "evidence": one.evidence and vars(one.evidence),
+        **({"steps": one.steps, "walk": json.loads(one.walk)} if one.walk else {}),
     }
 
 
@@ -128,6 +134,7 @@ def read_finding(path: Path, name: str) -> RecordedFinding:
         return RecordedFinding(
             result,
             options={str(k): v for k, v in data["options"].items()},
+            walk=data.get("walk"),
             withheld={str(k): tuple(map(str, v)) for k, v in data["withheld"].items()},
         )
 

@@ -55,6 +55,12 @@ class ScenarioResult:
     line: int = 1
     files: tuple[str, ...] = ()
     """What was kept of a page in a browser, from where the user started: pictures, a trace."""
+    steps: tuple[str, ...] = ()
+    """Of a walk that exploration found: each step in words, with what came of it."""
+    walk: str = field(default="", repr=False)
+    """The same as JSON text, to run it again."""
+    test: str = field(default="", repr=False)
+    """The same as a test for the team's own."""
     conversation: str = field(default="", repr=False)
     """What went over the wire and beside it, as JSON text; see `conversation`."""
 
@@ -71,7 +77,11 @@ class ScenarioResult:
         if self.evidence is None:
             return [("why", self.why)]
         known = [("known", self.why)] if self.verdict is Verdict.KNOWN else []
-        return [*vars(self.evidence).items(), *known]
+        return [*vars(self.evidence).items(), *self.numbered_steps, *known]
+
+    @property
+    def numbered_steps(self) -> list[tuple[str, str]]:
+        return [(f"step {number}", step) for number, step in enumerate(self.steps, 1)]
 
     @property
     def headline(self) -> str:
@@ -104,6 +114,8 @@ class ScenarioResult:
             self,
             why=shown(self.why),
             evidence=found and Evidence(*map(shown, vars(found).values())),
+            steps=tuple(map(shown, self.steps)),
+            test=secrets.hide(self.test),
             again=secrets.hide(self.again),
             command=secrets.hide(self.command),
         )
@@ -114,6 +126,7 @@ class ScenarioResult:
             "verdict": str(self.verdict),
             "rules": list(self.rules),
             "files": list(self.files),
+            "steps": list(self.steps),
         }
 
     @classmethod
@@ -124,6 +137,7 @@ class ScenarioResult:
             "verdict": Verdict(data["verdict"]),
             "evidence": Evidence(**evidence) if evidence else None,
             "files": tuple(data["files"]),
+            "steps": tuple(data["steps"]),
         }
         return cls(**(data | typed))
 
@@ -167,7 +181,7 @@ def evidence_rows(result: ScenarioResult, rule: Requirement) -> list[tuple[str, 
     found = result.evidence
     if found is not None:
         rows = [("sent", found.sent), ("rule", rule.rule)]
-        rows += [("expected", found.expected), ("got", found.got)]
+        rows += [("expected", found.expected), ("got", found.got), *result.numbered_steps]
     else:
         rows = [("rule", rule.rule), ("got", result.why)]
     kept = [(kind_of_file(path), path) for path in result.files]
@@ -175,8 +189,10 @@ def evidence_rows(result: ScenarioResult, rule: Requirement) -> list[tuple[str, 
 
 
 def kind_of_file(path: str) -> str:
-    """What a file that was kept is; a trace is opened with `playwright show-trace`."""
-    return "trace" if path.endswith(".zip") else "picture"
+    """What a file that was kept is; a trace is opened with `playwright show-trace`, a test is for
+    the team's own tests."""
+    kinds = {".zip": "trace", ".py": "test"}
+    return kinds.get(path[path.rfind(".") :], "picture")
 
 
 class Results(list[ScenarioResult]):

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..catalogue import Verdict
+from ..explore.coverage import Explored
 from ..support.text import listed_shortly, neutralise, number_of
 from .comparison import Comparison
 from .findings import GroupedFinding, breaks_the_server, has_run
@@ -53,6 +54,7 @@ def summary_lines(report: Report, *, width: int = WIDTH, verbose: bool = False) 
     lines += _not_verified(report)
     for family, rules in report.families.items():
         lines += _score(rules, family, width)
+    lines += exploration_lines(report.facts.explored, verbose=verbose)
     return lines + _next(report, told, width)
 
 
@@ -205,6 +207,20 @@ def _score(rules: Sequence[JudgedRule], family: str, width: int) -> list[str]:
         + " · ".join(words)
         + f"      {len(mine)} checks in {sum(mine.values()):.1f} s"
     )
+    return lines
+
+
+def exploration_lines(explored: Sequence[Explored], *, verbose: bool = False) -> list[str]:
+    """What explorations exercised: without it "no finding" would mean nothing."""
+    lines: list[str] = []
+    for one in explored:
+        lines.append(f"explore   {one.family}  {one.line}")
+        if one.missed:
+            lines.append(f"{'':10}never: {listed_shortly(one.missed, _MOST_NAMES)}")
+        if verbose:
+            counted = (*one.transitions.items(), *one.rules.items())
+            lines += [f"{'':10}{count:>7}  {name}" for name, count in counted]
+        lines += [f"{'':10}{neutralise(note, _LONGEST)}" for note in one.notes]
     return lines
 
 

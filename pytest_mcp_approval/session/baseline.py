@@ -141,8 +141,15 @@ class KnownFailures:
             if one.verdict in (Verdict.FAILED, Verdict.KNOWN):
                 for rule in one.rules:
                     failures.setdefault(rule, one.headline)
+        by_scenarios = {
+            rule
+            for one in self.results
+            if one.verdict in (Verdict.FAILED, Verdict.KNOWN) and not one.walk
+            for rule in one.rules
+        }
         stale, _ = self._compare()
-        text = render_baseline(renewed(self.baseline, failures, stale))
+        explored = failures.keys() - by_scenarios
+        text = render_baseline(renewed(self.baseline, failures, stale, explored))
         path.write_text(text, encoding="utf-8")
 
 

@@ -6,7 +6,9 @@ title of the failure: both need a single line.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 from _pytest._code.code import TerminalRepr  # pytest checks for this class; it has no public name
@@ -54,8 +56,30 @@ def tell_failure(session: pytest.Session, kind: str, name: str, line: str) -> No
         when="call",
     )
     session.testscollected += 1
+    _tell(session.config, report)
+
+
+def tell_report(config: pytest.Config, told: Mapping[str, Any]) -> None:
+    """Report a test that was made out of another one's report, by its attributes."""
+    nodeid = told["nodeid"]
+    place, _, name = nodeid.partition("::")
+    report = pytest.TestReport(
+        nodeid=nodeid,
+        location=(place, None, name),
+        keywords={},
+        outcome=told["outcome"],
+        longrepr=told["longrepr"],
+        when="call",
+    )
+    for attribute, value in told.items():
+        if value is not None and attribute not in ("nodeid", "outcome", "longrepr"):
+            setattr(report, attribute, value)
+    _tell(config, report)
+
+
+def _tell(config: pytest.Config, report: pytest.TestReport) -> None:
     # No such test can be run again, so plugins that remember failures are not told.
-    manager = session.config.pluginmanager
+    manager = config.pluginmanager
     deaf = [manager.getplugin(name) for name in ("lfplugin", "stepwiseplugin")]
     tell = manager.subset_hook_caller(
         "pytest_runtest_logreport", remove_plugins=[one for one in deaf if one is not None]

@@ -18,13 +18,14 @@ from ..config.markers import MARKER, MAY_POISON
 from ..config.settings import PREFIX, SettingsError, without_target
 from ..report.replay import RecordedFinding
 from ..report.results import ScenarioResult
-from ..report.terminal import colour_of, header_lines, summary_lines
+from ..report.terminal import colour_of, exploration_lines, header_lines, summary_lines
 from ..support.guard import TemporaryFolder
 from ..support.nearest import expected, meant
 from ..wire import keeping
 from .baseline import KnownFailures
 from .collection import collect_scenarios
 from .ending import Ending
+from .exploration import Explorations
 from .failure_text import FailureText, tell_failure
 from .garbage import SeldomSearches
 from .judging import blank_result, downgrade_should, judge, tell_pytest
@@ -87,6 +88,17 @@ class RunHooks:
         )
         """From what a scenario raised to what the run says about it. Each step takes the result of
         the one before it."""
+        self.explorations = Explorations(
+            state,
+            (
+                judge,
+                *(() if state.settings.strict else (downgrade_should,)),
+                self.known.recognise,
+                self.record.complete,
+                tell_pytest,
+            ),
+            replayed,
+        )
         self._workers_folder: TemporaryFolder | None = None
 
     # ---- before the first verdict
@@ -146,11 +158,13 @@ class RunHooks:
             (items if chosen else left_out).append(item)
         if left_out:
             state.config.hook.pytest_deselected(items=left_out)
+        explorations = self.explorations.collect(session)
         yield
         launched = settings.launch is not None or settings.reset is not None
         if settings.subject.startswith("http") and not launched:
             # If the server cannot be repaired, run last what may poison it.
             items.sort(key=lambda item: item.get_closest_marker(MAY_POISON) is not None)
+        items += explorations
 
     # ---- verdicts
 
@@ -174,6 +188,7 @@ class RunHooks:
             if result is not None:
                 for step in self.steps:
                     result = step(result, phase)
+        self.explorations.tell(item, report)
         return report
 
     @pytest.hookimpl(tryfirst=True)
@@ -196,6 +211,8 @@ class RunHooks:
             self.state.notes[name].append(value)
         if found is not None:
             self.progress.hear(result)
+        if not self.state.is_worker:
+            self.explorations.hear(report)
 
     # ---- at the end
 
@@ -231,6 +248,12 @@ class RunHooks:
                 terminalreporter.write_line(line, **colour_of(line))
             for line in self.known.notes():
                 terminalreporter.write_line(line)
+        else:
+            verbose = self.state.config.option.verbose > 0
+            for line in exploration_lines(self.record.explored, verbose=verbose):
+                terminalreporter.write_line(line)
+        for line in self.explorations.summary_lines():
+            terminalreporter.write_line(line, yellow=True)
         for line, wrong in self.record.lines:
             terminalreporter.write_line(line, red=wrong)
         for line in (*self.aftermath.summary_lines(), *self.health.summary_lines()):

@@ -66,6 +66,11 @@ class Phase:
         vars(self.report).setdefault(NOTES, {})[name] = value
 
 
+def keep_record(item: pytest.Item, record: recording.Recording) -> None:
+    """This is what happened in the scenario of an item."""
+    item.stash[_RECORD] = record
+
+
 Step = Callable[[ScenarioResult, Phase], ScenarioResult]
 """A verdict step: returns the same result or another one, and adjusts the report."""
 

@@ -41,7 +41,8 @@ class Proof:
     @property
     def nothing_was_served(self) -> bool:
         found, served = self.state.found, self.state.notes["served"]
-        return bool(self.state.results) and found is not None and not (found.approved or served)
+        anything = bool(self.state.results or self.state.notes["unexplored"])
+        return anything and found is not None and not (found.approved or served)
 
     # ---- rules that had to be verified
 

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from ..catalogue import Verdict
+from ..explore.coverage import Explored, together
 from ..report.comparison import Earlier, read_earlier
 from ..report.conversation import conversation_text
 from ..report.files import append_step_summary, write_reports
@@ -80,7 +81,7 @@ class RunRecord:
             replay=file,
             path=place,
             line=line,
-            files=self._kept(item),
+            files=(*self._kept(item), *self._test_beside(file, result)),
             conversation=text,
         )
         return complete.fit_to_show(secrets)
@@ -91,11 +92,19 @@ class RunRecord:
         kept = item.stash.get(KEPT_FILES, [])
         return tuple(Path(os.path.relpath(path, start)).as_posix() for path in kept)
 
+    def _test_beside(self, file: str, result: ScenarioResult) -> tuple[str, ...]:
+        """The test that is written beside a finding of an exploration."""
+        folder = self.settings.findings
+        if not (file and result.test and folder is not None):
+            return ()
+        path = (folder / file).with_suffix(".py")
+        return (Path(os.path.relpath(path, self.settings.directory)).as_posix(),)
+
     # ---- at the end
 
     def write(self, session: pytest.Session) -> None:
         """Write every file, and note what to say about them."""
-        if not self.state.results:
+        if not self.state.results and not self.explored:
             if self.replayed is not None and session.exitstatus in _NOTHING_RAN:
                 self._say_replayed(session, self.replayed)
             return
@@ -131,6 +140,11 @@ class RunRecord:
             session.exitstatus = pytest.ExitCode.TESTS_FAILED
 
     @property
+    def explored(self) -> tuple[Explored, ...]:
+        """What explorations exercised; call it when all reports are there."""
+        return together(map(Explored.from_json, self.state.notes["explored"]))
+
+    @property
     def _silent(self) -> list[tuple[str, str]]:
         return self.state.found.silent if self.state.found is not None else []
 
@@ -144,6 +158,7 @@ class RunRecord:
             silent=tuple((hide(name), why) for name, why in self._silent),
             started=self.started,
             seconds=now() - self._began,
+            explored=self.explored,
             strict=self.settings.strict,
             select=self.settings.select,
             version=own_version(),

@@ -28,7 +28,7 @@ from .state import RunState
 _NOT_REPEATED = frozenset(
     {
         *("baseline", "compare", "findings", "replay", "report", "require-verified", "select"),
-        "write-baseline",
+        *("write-baseline", "explore", "explore-database", "explore-rate"),
     }
 )
 """Options about what a run leaves behind, not about what is checked."""

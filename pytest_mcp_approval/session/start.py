@@ -21,8 +21,8 @@ ROOT = "mcp-approval"
 _STARTING = (START, f"{PREFIX}target", f"{PREFIX}client", f"{PREFIX}client-page", f"{PREFIX}replay")
 _OF_SCENARIOS = frozenset(
     {
-        *("baseline", "compare", "family", "report", "require-verified", "select", "strict"),
-        "write-baseline",
+        *("baseline", "compare", "explore", "family", "report", "require-verified", "select"),
+        *("strict", "write-baseline"),
     }
 )
 """Options that have no effect on users' own tests: alone, they were meant for scenarios."""

@@ -40,7 +40,10 @@ BROKEN = "--mcp-approval-target=stdio:python server.py --broken same-person"
 RULE = "two_person/4-second-person"
 REPORTS = ["--mcp-approval-report=r.json", "--mcp-approval-report=r.html"]
 RUNS = {
-    "whole": ["--mcp-approval", "test_own.py", *REPORTS, "--mcp-approval-timeout=60"],
+    "whole": [
+        *("--mcp-approval", "test_own.py", *REPORTS, "--mcp-approval-timeout=60"),
+        "--mcp-approval-explore=1",
+    ],
     "listed": ["--mcp-approval", "--collect-only", "-q"],
     "broken": [BROKEN, "--mcp-approval-family=two_person", "--mcp-approval-select=two_person/4*"],
     "replayed": ["--mcp-approval-replay={finding}", BROKEN],
@@ -106,6 +109,7 @@ def test_its_rules_are_judged_and_pass(ran: dict[str, Ran], place: Path):
     whole = ran["whole"]
     assert whole.code == 0, whole.text
     assert "approved once, honestly: two_person" in whole.text
+    assert re.search(r"explore   two_person  .* of 3 transitions .* no finding", whole.text)
     assert "test_own.py ." in whole.text
     report = json.loads((place / "user" / "r.json").read_text(encoding="utf-8"))
     verdicts = {rule["id"]: rule["verdict"] for rule in report["rules"]}

@@ -1,0 +1,154 @@
+"""The model of confirmation tokens: which calls with a token must run, and which must not."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from ...target import Target
+from ...wire import Reply, Session
+from ..base.exploration import EndOfWalk, Exercised
+from ..base.outcome import ObservedOutcome
+from ..base.token_exploration import TokenModel
+from ..base.token_state import Approved, Misuses
+from . import vocabulary as words
+from .driver import ConfirmationTokens
+from .health import honest_approval
+from .outcome import ConfirmationOutcome, is_limit
+from .settings import NamedOperation
+from .vocabulary import TokenCode
+
+
+class ConfirmationModel(TokenModel):
+    family = "confirmation_tokens"
+    served_rule: ClassVar[str] = "1.3-flow"
+    rules = Misuses(
+        served="1.3-flow",
+        replayed="4.1-not-consumed",
+        expired="4.1-not-expired",
+        changed="3.2-bound-parameters",
+        forged="4.1-exists",
+        raced="6.1-replay",
+        restarted="6.1-replay",
+        bare="1.3-flow",
+        message="4.1-every-check",
+        revoked="5.3-revoked",
+        swapped="3.2-bound-operation",
+    )
+
+    def __init__(self, target: Target, exercised: Exercised | None = None) -> None:
+        super().__init__(target, exercised)
+        self.after_restart()
+
+    def after_restart(self) -> None:
+        self.driver = ConfirmationTokens(self.target)
+        self.driver.meets_limits = False  # a walk ends there: waiting would age its tokens
+
+    def honest(self) -> str:
+        return honest_approval(self.target)
+
+    def calls(self) -> Sequence[NamedOperation]:
+        return [one for one in self.driver.binding.table.operations if one.usual]
+
+    def issue(self, call: NamedOperation, session: Session | None = None) -> Approved:
+        issued = self.driver.issue(call.name, call.params, session=session)
+        end = issued.expiry.at if issued.expiry is not None else None
+        tolerance = self.driver.binding.table.tolerance
+        most = words.DEFAULT_TOLERANCE if tolerance is None else tolerance
+        over = None if end is None else end + datetime.timedelta(seconds=most)
+        # Asking again may give the same token, as long as it has not been used.
+        same = next((one for one in self.issued if one.thing.token == issued.token), None)
+        if same is not None:
+            raise EndOfWalk("asking again gives the same token")
+        return Approved(issued, call.name, 0, ends=over, good_until=end)
+
+    def look_at(self, outcome: ObservedOutcome) -> None:
+        super().look_at(outcome)
+        assert isinstance(outcome, ConfirmationOutcome)
+        if is_limit(outcome.reply, outcome.answer):
+            raise EndOfWalk("a rate limit was reached")
+
+    def redeem(self, approved: Approved, session: Session | None = None) -> ObservedOutcome:
+        return self.driver.redeem(approved.thing, session=session)
+
+    def wanted_words(self, rule: str, faults: int) -> tuple[str, ...]:
+        """Of several faults any code that applies is right (readings); alone, its own."""
+        alone = {
+            self.rules.replayed: (TokenCode.ALREADY_USED,),
+            # A server may evict tokens when they expire (section 5.5).
+            self.rules.expired: (TokenCode.EXPIRED, TokenCode.INVALID),
+            self.rules.changed: (TokenCode.SCOPE_MISMATCH,),
+            self.rules.swapped: (TokenCode.SCOPE_MISMATCH,),
+            self.rules.forged: (TokenCode.INVALID,),
+        }
+        if rule == self.rules.bare:
+            return (words.CONFIRMATION_REQUIRED,)
+        return alone.get(rule, ()) if faults == 1 else tuple(TokenCode)
+
+    def says(self, outcome: ObservedOutcome, wanted: tuple[str, ...]) -> bool:
+        assert isinstance(outcome, ConfirmationOutcome)
+        return outcome.answer.means(*wanted)
+
+    def changed(self, approved: Approved) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
+        operation = self.calls()[approved.place]
+        return [
+            (
+                f"with other {', '.join(other)}",
+                lambda other=other: self.driver.redeem(  # type: ignore[misc]
+                    approved.thing.with_params({**operation.params, **other})
+                ),
+            )
+            for other in operation.other_params
+        ]
+
+    def forged(self, approved: Approved) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
+        token: str = approved.thing.token
+        prefix, middle = token[:5], len(token) // 2
+        other = "A" if token[middle] != "A" else "B"
+        ways = {
+            "another character inside the token": token[:middle] + other + token[middle + 1 :],
+            "the token cut": token[:-1],
+            "the token with a character more": f"{token}A",
+            "the token backwards": prefix + token[5:][::-1],
+            "the prefix alone": prefix,
+            "no text at all": "",
+        }
+        return [
+            (what, lambda text=text: self.driver.redeem(approved.thing.with_token(text)))  # type: ignore[misc]
+            for what, text in ways.items()
+            if text != token
+        ]
+
+    def swapped(
+        self, approved: Approved, other: NamedOperation
+    ) -> tuple[str, Callable[[], ObservedOutcome]]:
+        thing = approved.thing.with_operation(other.name).with_params(other.params)
+        return f"on {other.name}", lambda: self.driver.redeem(thing)
+
+    def bare(self, call: NamedOperation) -> ObservedOutcome:
+        return self.driver.call(call.name, call.params)
+
+    def honest_params(self, approved: Approved) -> dict[str, Any]:
+        return self.driver.redeem_params(approved.thing)
+
+    def observe(self, approved: Approved, act: Callable[[], Reply]) -> ObservedOutcome:
+        del approved
+        return self.driver.observe(act)
+
+    def runs_during(self, act: Callable[[], list[Reply]]) -> tuple[list[Reply], int | None]:
+        return self.driver.runs_during(act)
+
+    def succeeded(self, approved: Approved, reply: Reply) -> bool:
+        del approved
+        return self.driver.seen(reply).succeeded
+
+    @property
+    def can_revoke(self) -> bool:
+        return self.has_issued and bool(self.driver.binding.table.introspection["operation"])
+
+    def revoke(self, approved: Approved) -> bool:
+        return self.driver.revoke(approved.thing.token).succeeded
+
+
+MODEL = ConfirmationModel

@@ -1,0 +1,209 @@
+"""The model of questions by elicitation: which answers must run a call, and which must not.
+
+Forms in the sessionless era: there an approval is an answer with the question's state, which can be
+sent again, elsewhere and with another call. Questions on pages, and those inside an open call, are
+for the listed scenarios.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from ...target import Target
+from ...wire import Era, Reply, Session
+from ..base.driver import DriverError
+from ..base.exploration import EndOfWalk, Exercised, one_of, transition, which
+from ..base.message_changes import another_value
+from ..base.outcome import ObservedOutcome
+from ..base.paths import value_at
+from ..base.token_exploration import TokenModel
+from ..base.token_state import Approved, Misuses
+from .driver import Elicitation
+from .form_answers import LEFT_OUT
+from .health import honest_approval
+from .outcome import AskedQuestion, ElicitationOutcome
+from .settings import ElicitingTool
+from .vocabulary import Action, Mode
+
+_OTHERS = "exploration: tools that ask in another way"
+
+
+class ElicitationModel(TokenModel):
+    family = "elicitation"
+    served_rule: ClassVar[str] = "accept-runs-once"
+    what = "question"
+    rules = Misuses(
+        served="accept-runs-once",
+        replayed="single-use",
+        expired="",
+        changed="state-arguments",
+        forged="state-integrity",
+        raced="single-use-race",
+        restarted="single-use-restart",
+        bare="asks-first",
+        message="malformed-answers",
+        swapped="state-tool",
+    )
+    without = ("withdraw",)
+
+    def __init__(self, target: Target, exercised: Exercised | None = None) -> None:
+        super().__init__(target, exercised)
+        self.after_restart()
+
+    def after_restart(self) -> None:
+        self.driver = Elicitation(self.target)
+        self.close_later(self.driver.close)
+        if self.driver.era is not Era.SESSIONLESS:
+            raise EndOfWalk("only the sessionless era is explored")
+
+    @classmethod
+    def checkable_rules(cls) -> set[str]:
+        return super().checkable_rules() | {f"{cls.family}/decline", f"{cls.family}/cancel"}
+
+    @property
+    def session(self) -> Session:
+        return self.driver.client.session
+
+    def honest(self) -> str:
+        return honest_approval(self.target)
+
+    def calls(self) -> Sequence[ElicitingTool]:
+        others = self._others()
+        return [
+            one
+            for one in self.driver.tools()
+            if one.arguments is not None and one.name not in others and not self._repeats(one)
+        ]
+
+    def _others(self) -> set[str]:
+        """The tools that turned out to ask in another way."""
+        found: set[str] = self.target.remembered.setdefault(_OTHERS, set())
+        return found
+
+    def _repeats(self, tool: ElicitingTool) -> bool:
+        """A tool that may be repeated gets a warning for it (readings), which scenarios give."""
+        entry = self.driver.listing().get(tool.name, {})
+        return value_at(entry, "annotations.idempotentHint") is True
+
+    def issue(self, call: ElicitingTool, session: Session | None = None) -> Approved:
+        del session
+        asked = self.driver.ask(call)
+        if not isinstance(asked, AskedQuestion) and asked.executed:
+            raise self.broken(
+                "asks-first",
+                "it runs and asks nobody",
+                sent=f"tools/call {call.name}",
+                expected="a question, and nothing run",
+                got=asked.describe(),
+            )
+        if not isinstance(asked, AskedQuestion):
+            raise DriverError(
+                f"{call.name}: expected a question, got {asked.describe()}", asked.reply
+            )
+        if asked.mode is not Mode.FORM or asked.siblings:
+            self._others().add(call.name)
+            raise EndOfWalk("it asks in another way than by one form")
+        self.checked("asks-first")
+        if asked.runs:
+            raise self.broken(
+                "asks-first",
+                "it runs before the answer",
+                sent=f"tools/call {call.name}",
+                expected="a question, and nothing run",
+                got=f"a question, and {asked.runs} runs",
+            )
+        return Approved(asked, call.name, 0)
+
+    def redeem(self, approved: Approved, session: Session | None = None) -> ObservedOutcome:
+        how: dict[str, Any] = {"client": self.driver.new_client()} if session is not None else {}
+        outcome = self.driver.answer(approved.thing, honest=session is None, **how)
+        if outcome.question is not None and not approved.used and not approved.tried:
+            self._others().add(approved.words)
+            raise EndOfWalk("it asks more than once")
+        return outcome
+
+    def changed(self, approved: Approved) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
+        question: AskedQuestion = approved.thing
+        safe = dict(question.arguments)
+        others = [
+            (f"with another {name}", {**safe, name: another_value(value)})
+            for name, value in safe.items()
+            if name not in question.tool.exempt
+        ]
+        return [
+            (what, lambda given=given: self.driver.answer(question, arguments=given))  # type: ignore[misc]
+            for what, given in others
+        ]
+
+    def forged(self, approved: Approved) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
+        question: AskedQuestion = approved.thing
+        ways: dict[str, Any] = {"no state": LEFT_OUT, "an empty state": ""}
+        if isinstance(question.state, str) and len(question.state) > 20:
+            state = question.state
+            middle = len(state) // 2
+            other = "A" if state[middle] != "A" else "B"
+            ways["another character in the state"] = state[:middle] + other + state[middle + 1 :]
+            ways["half of the state"] = state[:middle]
+            ways["the state backwards"] = state[::-1]
+        return [
+            (what, lambda state=state: self.driver.answer(question, state=state))  # type: ignore[misc]
+            for what, state in ways.items()
+        ]
+
+    def swapped(
+        self, approved: Approved, other: ElicitingTool
+    ) -> tuple[str, Callable[[], ObservedOutcome]]:
+        question: AskedQuestion = approved.thing
+
+        def act() -> ObservedOutcome:
+            return self.driver.answer(question, tool=other, arguments=dict(other.arguments or {}))
+
+        return f"at {other.name}", act
+
+    def bare(self, call: ElicitingTool) -> ObservedOutcome:
+        asked = self.driver.ask(call)
+        if isinstance(asked, AskedQuestion):
+            return self.driver._outcome(asked, asked.sent, honest=False)
+        return asked
+
+    @transition(
+        "a person says no",
+        when="has_unused",
+        rules=("decline", "cancel"),
+        number=which(),
+        action=one_of("decline", "cancel"),
+    )
+    def say_no(self, number: int, action: str) -> None:
+        unused = [one for one in self.issued[::-1] if not one.used]
+        approved: Approved = self.pick(unused, number)
+        question: AskedQuestion = approved.thing
+        response = question.response(Action(action), LEFT_OUT)
+        outcome = self.driver.answer(question, response)
+        self.answered(outcome.reply)
+        self.say(f"question {self.issued.index(approved) + 1}: {action}", outcome.describe())
+        approved.tried = True  # whether it can still be accepted is left open (readings)
+        if outcome.executed:
+            approved.used = True
+        self.expect_nothing_runs(outcome, action, f"a call whose answer was {action}")
+
+    def honest_params(self, approved: Approved) -> dict[str, Any]:
+        question: AskedQuestion = approved.thing
+        return self.driver.retry_params(question, question.response())
+
+    def observe(self, approved: Approved, act: Callable[[], Reply]) -> ObservedOutcome:
+        reply, runs = self.driver.runs_during(act)
+        return self.driver.with_runs(self.driver.read(reply, approved.thing), runs)
+
+    def runs_during(self, act: Callable[[], list[Reply]]) -> tuple[list[Reply], int | None]:
+        return self.driver.runs_during(act)
+
+    def succeeded(self, approved: Approved, reply: Reply) -> bool:
+        """By the effects alone: a polite result need not be a run."""
+        if self.driver.effects is not None:
+            return False
+        outcome: ElicitationOutcome = self.driver.read(reply, approved.thing)
+        return outcome.succeeded
+
+
+MODEL = ElicitationModel
