@@ -69,6 +69,8 @@ def replicas(value: Any) -> int:
     if not 2 <= int(written[:9]) <= MOST_REPLICAS:
         raise ValueError(f"expected 2 to {MOST_REPLICAS}")
     return int(written)
+
+
 def budget(value: Any) -> float:
     """How long an exploration may take; `true` in a file means the usual time."""
     if isinstance(value, bool):
