@@ -62,7 +62,7 @@ def commands_in(block: Block) -> list[list[str]]:
     for line in _CONTINUED.sub(" ", block.text).splitlines():
         if block.language == "console" and not line.startswith("$ "):
             continue  # what a command says
-        if line.startswith("mcp-approval  "):
+        if line.lstrip().startswith("mcp-approval  "):
             continue  # the suite speaks
         try:
             words = shlex.split(line.removeprefix("$ "), comments=True)
