@@ -125,7 +125,7 @@ class Explorer:
 
     def _round(self) -> None:
         self._best = None
-        self.exercised.thrifty = True
+        self.exercised.thrifty = self.most_walks is None
         machine = machine_of(self.model, self)
         seed(self._random.getrandbits(64))(machine)
         phases = [Phase.generate, Phase.shrink] + ([Phase.reuse] if self.database else [])

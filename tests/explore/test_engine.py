@@ -128,7 +128,8 @@ def test_a_database_carries_a_find_to_the_next_run(target, as_model, tmp_path):
 
 
 def test_the_same_seed_walks_the_same(target, as_model):
-    one, two = (explore(as_model(Lamp), target, walks=30) for _ in range(2))
+    found = {("sep2672/4.8-order", "it is lit")}  # shrinking depends on time
+    one, two = (explore(as_model(Lamp), target, walks=30, known=found) for _ in range(2))
     assert one.explored.transitions == two.explored.transitions
     assert one.walks == two.walks
 

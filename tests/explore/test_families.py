@@ -16,7 +16,7 @@ WALKS = 150
 FOUND = {
     "sep2672": [
         *("ConsumesBeforeTheHash", "ConsumesFirst", "DropsTransports"),
-        *("FindsNoChallengeOfAnotherTool", "ForgetsUse", "LooksAtTheSignatureOnly"),
+        *("ExcludesTheNewestOnly", "ForgetsUse", "ForgetsUseAtRestart", "LooksAtTheSignatureOnly"),
         *("NoSeparators", "OffersWithoutTransports", "RandomInsteadOfHash"),
         *("UpdatesBeforeTheHash", "UsesAnotherCode"),
     ],
@@ -26,7 +26,7 @@ FOUND = {
         "RunsThenAsks",
         "TakesADeclineForASkip",
     ],
-    "execution_tokens": ["HasALogForEachClient", "TakesAnEmptyHmac"],
+    "execution_tokens": ["HasALogForEachClient", "KeepsNoLog"],
     "gateway_consent": ["AllToolsForEverybody", "KeyedByAppOnly"],
     "prepare_confirm": ["ComparesTheNoun", "NeverSpends"],
 }
