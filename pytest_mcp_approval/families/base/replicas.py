@@ -133,13 +133,17 @@ def _raced(view: ScenarioView, make: Callable[[], StagedApproval], servers: list
         won = sum(staged.claims(reply, view.target) for reply in replies)
         if won > 1 or runs > staged.most_runs():
             raise Finding(
-                sent=f"one approval {_EACH} times at each of {len(servers)} replicas, at once",
+                sent=f"one approval {_EACH} times at each of {_count(servers)} replicas, at once",
                 expected="one success, run once",
                 got=f"{won} successes, {runs} runs at one of them",
                 grade=Grade.RAN,
             )
         if not won:
             raise NotVerified("none of many calls at once was served", minor=True)
+
+
+def _count(servers: list[Target]) -> str:
+    return {2: "two", 3: "three", 4: "four"}.get(len(servers), str(len(servers)))
 
 
 def expect_bounded_by_wrong_clocks(
