@@ -50,7 +50,7 @@ if TYPE_CHECKING:
     from .families.base.scenario import Warn as Warn
     from .families.base.scenario import check_preconditions as check_preconditions
     from .families.base.token_exploration import TokenModel as TokenModel
-    from .families.base.token_state import Approved as Approved
+    from .families.base.token_state import HeldApproval as HeldApproval
     from .families.base.token_state import Misuses as Misuses
     from .families.confirmation_tokens.binding import ConfirmationBinding as ConfirmationBinding
     from .families.confirmation_tokens.driver import ConfirmationTokens as ConfirmationTokens
@@ -94,7 +94,7 @@ _PLACES = {
     "families.base.proposal": ["Proposal", "ToRun", "Wanted"],
     "families.base.scenario": ["ScenarioView", "Warn", "check_preconditions"],
     "families.base.token_exploration": ["TokenModel"],
-    "families.base.token_state": ["Approved", "Misuses"],
+    "families.base.token_state": ["HeldApproval", "Misuses"],
     "families.confirmation_tokens.binding": ["ConfirmationBinding"],
     "families.confirmation_tokens.driver": ["ConfirmationTokens"],
     "families.elicitation.driver": ["Elicitation"],

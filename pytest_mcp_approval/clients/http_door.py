@@ -20,7 +20,7 @@ from ..support import recording
 from ..support.deadline import now
 from ..support.exchanges import Excerpt, Exchange, without_secrets
 from ..wire.reply import Outcome
-from .messages import Answer, Ask, HangUp, Incoming, LostSession, Refusal, Result
+from .messages import Answer, Ask, HangUp, Incoming, LostSession, Result, ScriptedRefusal
 from .scripted_server import ScriptedServer
 
 _LARGEST = 16 * 1024 * 1024
@@ -38,7 +38,7 @@ Service = Callable[[str, Any], Any]
 """Takes the last part of a path and the JSON that was posted, and returns JSON."""
 
 
-class HttpDoor:
+class ScriptedHttpDoor:
     """Open it once; `serve` gives each server an address."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class HttpDoor:
         self._numbers = itertools.count(1)
         door = self
 
-        class Handler(_Handler):
+        class Handler(_ScriptHandler):
             pass
 
         Handler.door = door
@@ -97,8 +97,8 @@ class _Server(ThreadingHTTPServer):
         """A client that hung up is nothing to print."""
 
 
-class _Handler(BaseHTTPRequestHandler):
-    door: HttpDoor
+class _ScriptHandler(BaseHTTPRequestHandler):
+    door: ScriptedHttpDoor
     protocol_version = "HTTP/1.1"
     timeout = _IDLE_SECONDS
     server_version = "scripted"
@@ -275,6 +275,6 @@ class _Handler(BaseHTTPRequestHandler):
         self.wfile.flush()
 
 
-def _outcome(answer: Result | Refusal) -> str:
+def _outcome(answer: Result | ScriptedRefusal) -> str:
     outcome = Outcome.RESULT if isinstance(answer, Result) else Outcome.ERROR
     return str(outcome.value)

@@ -64,7 +64,7 @@ class Result:
 
 
 @dataclass(frozen=True)
-class Refusal:
+class ScriptedRefusal:
     """A JSON-RPC error."""
 
     code: int
@@ -94,7 +94,7 @@ class Ask:
     noted: list[str] = field(default_factory=list)
 
 
-Answer: TypeAlias = Result | Refusal | HangUp | LostSession | Ask
+Answer: TypeAlias = Result | ScriptedRefusal | HangUp | LostSession | Ask
 
 
 def as_object(value: Any) -> Mapping[str, Any]:

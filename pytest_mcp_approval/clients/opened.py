@@ -17,11 +17,11 @@ from typing import TYPE_CHECKING
 from ..config.client_description import ClientDescription
 from ..support.guard import TemporaryFolder
 from ..wire.eras import Era
-from .http_door import HttpDoor, Service
+from .http_door import ScriptedHttpDoor, Service
 from .news import News
 from .person import Person
 from .scripted_server import NAME, ScriptedServer
-from .stdio_door import StdioDoor
+from .stdio_door import ScriptedStdioDoor
 from .terminal import CallableTerminal, CommandTerminal, Terminal
 
 if TYPE_CHECKING:
@@ -54,8 +54,8 @@ class OpenedClient:
         self.environment = environment
         self.eras: tuple[Era, ...] = tuple(Era)
         """The eras that this client speaks, once that is known."""
-        self.http = HttpDoor()
-        self.stdio = StdioDoor()
+        self.http = ScriptedHttpDoor()
+        self.stdio = ScriptedStdioDoor()
         self._folder = TemporaryFolder()
         self.folder = Path(self._folder.name)
         self.opened_file = self.folder / "opened"

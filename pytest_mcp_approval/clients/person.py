@@ -18,7 +18,7 @@ from .messages import ClientError
 from .terminal import Terminal
 
 
-class Prompt(StrEnum):
+class ClientPrompt(StrEnum):
     """What a client waits for."""
 
     READY = "the next command"
@@ -29,10 +29,10 @@ class Prompt(StrEnum):
 
 
 @dataclass(frozen=True)
-class Seen:
+class SeenText:
     """What the client waits for, and what it has shown since it was last told something."""
 
-    prompt: Prompt
+    prompt: ClientPrompt
     text: str
     name: str = ""
     """The member of a form that is asked for."""
@@ -79,13 +79,13 @@ class Person:
         self._terminal = self._start("", "")
         self._read = self._began = 0
         seen = self.sees()
-        if seen.prompt is not Prompt.READY:
+        if seen.prompt is not ClientPrompt.READY:
             raise ClientError(
                 f"the client did not get ready (it shows {self.description.ready!r} when it is, "
                 f"says the description); it shows {neutralise(seen.text, 300)!r}"
             )
 
-    def enrolls(self) -> Seen:
+    def enrolls(self) -> SeenText:
         """Ask the client to enroll a passkey, agree to whatever it asks; what it then shows."""
         self.begins()
         self._began = len(self.terminal.shown)
@@ -120,7 +120,7 @@ class Person:
         """All that the running client has shown, since it was started."""
         return self._terminal.shown if self._terminal is not None else ""
 
-    def sees(self, fields: Sequence[str] = (), *, or_if: Callable[[], bool] = bool) -> Seen:
+    def sees(self, fields: Sequence[str] = (), *, or_if: Callable[[], bool] = bool) -> SeenText:
         """Wait for a prompt, or for the end of the client, or until `or_if` holds."""
         terminal = self.terminal
         terminal.watch(fields)
@@ -130,9 +130,9 @@ class Person:
             nonlocal found
             ended = terminal.ended  # before looking: what it showed last is there then
             found = self._look(fields)
-            if found.prompt is Prompt.NOTHING and ended:
-                found = Seen(Prompt.ENDED, found.text)
-            return found.prompt is not Prompt.NOTHING or or_if()
+            if found.prompt is ClientPrompt.NOTHING and ended:
+                found = SeenText(ClientPrompt.ENDED, found.text)
+            return found.prompt is not ClientPrompt.NOTHING or or_if()
 
         terminal.news.until(something, self.description.patience)
         return found
@@ -143,7 +143,7 @@ class Person:
         fields: Mapping[str, Sequence[str]] | None = None,
         *,
         at_most: int = 20,
-    ) -> Seen:
+    ) -> SeenText:
         """Answer every prompt until the client is done: decisions with this one, members of a form
         by their names, each with its texts in turn and then with the last. Returns what was seen at
         the end."""
@@ -151,33 +151,35 @@ class Person:
         seen = self.sees(tuple(given))
         for _ in range(at_most):
             no = seen.decides and decision != self.description.agree
-            if seen.prompt is Prompt.FIELD and not no:
+            if seen.prompt is ClientPrompt.FIELD and not no:
                 texts = given[seen.name]
                 self._read = len(self.terminal.shown)
                 self.terminal.fill(seen.name, texts.pop(0) if len(texts) > 1 else texts[0])
-            elif seen.prompt in (Prompt.DECIDE, Prompt.FIELD):
+            elif seen.prompt in (ClientPrompt.DECIDE, ClientPrompt.FIELD):
                 self.types(decision)
             else:
                 break
             seen = self.sees(tuple(given))
         return seen
 
-    def _look(self, fields: Sequence[str]) -> Seen:
+    def _look(self, fields: Sequence[str]) -> SeenText:
         """The prompt on the last line that has one; a member of a form before a decision."""
         text, told = self.terminal.shown[self._read :], self.description
         decision = max(text.rfind(one) for one in told.decide)
-        wanted = [(decision, Prompt.DECIDE, "")]
+        wanted = [(decision, ClientPrompt.DECIDE, "")]
         if not told.once_per_call:
-            wanted.append((text.rfind(told.ready), Prompt.READY, ""))
+            wanted.append((text.rfind(told.ready), ClientPrompt.READY, ""))
         for name in fields:
-            wanted.append((text.rfind(told.field.replace("{name}", name)), Prompt.FIELD, name))
+            wanted.append(
+                (text.rfind(told.field.replace("{name}", name)), ClientPrompt.FIELD, name)
+            )
         found = [
-            (text.count("\n", 0, place), prompt is Prompt.FIELD, place, prompt, name)
+            (text.count("\n", 0, place), prompt is ClientPrompt.FIELD, place, prompt, name)
             for place, prompt, name in wanted
             if place >= 0
         ]
         if not found:
-            return Seen(Prompt.NOTHING, text)
+            return SeenText(ClientPrompt.NOTHING, text)
         line, _, _, prompt, name = max(found, key=lambda one: one[:3])
         decides = decision >= 0 and text.count("\n", 0, decision) == line
-        return Seen(prompt, text, name, decides)
+        return SeenText(prompt, text, name, decides)

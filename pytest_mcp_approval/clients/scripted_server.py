@@ -23,7 +23,16 @@ from ..wire.eras import (
     UNSUPPORTED_PROTOCOL_VERSION,
     Era,
 )
-from .messages import Answer, Ask, Incoming, LostSession, Refusal, Result, as_object, text_result
+from .messages import (
+    Answer,
+    Ask,
+    Incoming,
+    LostSession,
+    Result,
+    ScriptedRefusal,
+    as_object,
+    text_result,
+)
 from .news import News
 
 METHOD_NOT_FOUND = -32601
@@ -117,7 +126,7 @@ class ScriptedServer:
             return LostSession()
         handler = self.handlers.get(incoming.method) or basic.get(incoming.method)
         if handler is None:
-            return Refusal(METHOD_NOT_FOUND, "Method not found")
+            return ScriptedRefusal(METHOD_NOT_FOUND, "Method not found")
         return self._finished(handler(incoming))
 
     def asked(self, ask: Ask) -> tuple[str, dict[str, Any]]:
@@ -138,7 +147,7 @@ class ScriptedServer:
     def go_on(self, ask: Ask, answered: Incoming | None) -> Answer:
         return self._finished(ask.then(answered))
 
-    def wrapped(self, incoming: Incoming, answer: Result | Refusal) -> dict[str, Any]:
+    def wrapped(self, incoming: Incoming, answer: Result | ScriptedRefusal) -> dict[str, Any]:
         """As JSON-RPC."""
         envelope: dict[str, Any] = {"jsonrpc": "2.0", "id": incoming.id}
         if isinstance(answer, Result):
@@ -152,7 +161,9 @@ class ScriptedServer:
     def _initialize(self, incoming: Incoming) -> Answer:
         if self.era is not Era.HANDSHAKE:
             supported = {"supported": list(SESSIONLESS_REVISIONS)}
-            return Refusal(UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", supported)
+            return ScriptedRefusal(
+                UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", supported
+            )
         wanted = incoming.params.get("protocolVersion")
         self.revision = wanted if wanted in HANDSHAKE_REVISIONS else HANDSHAKE_REVISIONS[-1]
         return Result(
@@ -176,7 +187,7 @@ class ScriptedServer:
 
     def _discover(self, _: Incoming) -> Answer:
         if self.era is not Era.SESSIONLESS:
-            return Refusal(METHOD_NOT_FOUND, "Method not found")
+            return ScriptedRefusal(METHOD_NOT_FOUND, "Method not found")
         return Result(
             {
                 "supportedVersions": list(SESSIONLESS_REVISIONS),

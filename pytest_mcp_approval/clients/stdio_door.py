@@ -28,7 +28,7 @@ _RELAY = Path(__file__).with_name("stdio_relay.py")
 _GREETING_SECONDS = 10.0
 
 
-class StdioDoor:
+class ScriptedStdioDoor:
     """Open it once; `serve` gives each server a command."""
 
     def __init__(self) -> None:

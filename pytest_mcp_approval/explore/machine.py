@@ -15,7 +15,7 @@ from ..families.base.exploration import BrokenRule, Model, Step, Transition
 from .strategies import parameters
 
 
-class Listener(Protocol):
+class StepListener(Protocol):
     """Runs the steps of walks, and decides what becomes of a find."""
 
     def begin(self) -> Model | None:
@@ -45,7 +45,7 @@ def found_of(broken: BrokenRule, classes: dict[tuple[str, str], type[Found]]) ->
 class WalkMachine(RuleBasedStateMachine):
     """One walk."""
 
-    listener: Listener
+    listener: StepListener
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,7 +76,7 @@ class WalkMachine(RuleBasedStateMachine):
             self.model.close()
 
 
-def machine_of(model: type[Model], listener: Listener) -> type[WalkMachine]:
+def machine_of(model: type[Model], listener: StepListener) -> type[WalkMachine]:
     """The machine of a model."""
     members: dict[str, Any] = {"listener": listener}
     for one in model.transitions.values():

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from virtual_authenticator import Authenticator, profiles
 from virtual_authenticator.faults import FAULTS, Fault, fault
 
-from ..families.base.exploration import AnyChange, Choice, Parameter, Step, Transition, Whole
+from ..families.base.exploration import AnyChange, OneOf, Parameter, Step, Transition, Whole
 from ..families.base.message_changes import (
     KINDS,
     ODD_VALUES,
@@ -33,7 +33,7 @@ from ..families.sep2672.driver import Challenge, Passkey
 from .findings import model_of
 
 __all__ = [
-    "Evidence",
+    "DrawnEvidence",
     "authenticators",
     "changes",
     "evidence",
@@ -113,7 +113,7 @@ def authenticators(draw: st.DrawFn) -> Authenticator:
 
 
 @dataclass(frozen=True)
-class Evidence:
+class DrawnEvidence:
     """Evidence of SEP-2672, and what was done to it."""
 
     value: Any
@@ -122,18 +122,18 @@ class Evidence:
 
 
 @st.composite
-def evidence(draw: st.DrawFn, passkey: Passkey, challenge: Challenge) -> Evidence:
+def evidence(draw: st.DrawFn, passkey: Passkey, challenge: Challenge) -> DrawnEvidence:
     """Evidence for a challenge: as it should be, signed with a fault that every verifier finds, or
     with one change of its JSON."""
     kind = draw(st.sampled_from(("honest", "faulty", "changed")))
     if kind == "faulty":
         name = draw(st.sampled_from(("signature-bit", "wrong-origin", "wrong-challenge")))
-        return Evidence(passkey.sign(challenge, faults=name), name, honest=False)
+        return DrawnEvidence(passkey.sign(challenge, faults=name), name, honest=False)
     genuine = passkey.sign(challenge)
     if kind == "honest":
-        return Evidence(genuine, "as it should be", honest=True)
+        return DrawnEvidence(genuine, "as it should be", honest=True)
     changed = draw(requests(genuine))
-    return Evidence(changed.params, changed.words, honest=False)
+    return DrawnEvidence(changed.params, changed.words, honest=False)
 
 
 @st.composite
@@ -169,7 +169,7 @@ def walks(family: str, longest: int = 20) -> st.SearchStrategy[list[Step]]:
 
 def parameter(one: Parameter) -> st.SearchStrategy[Any]:
     """The values of a transition's parameter."""
-    if isinstance(one, Choice):
+    if isinstance(one, OneOf):
         return st.sampled_from(one.values)
     if isinstance(one, Whole):
         return st.integers(one.least, one.most)

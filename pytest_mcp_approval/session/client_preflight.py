@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from ..clients.messages import ClientError
 from ..clients.opened import OpenedClient
-from ..clients.person import Prompt
+from ..clients.person import ClientPrompt
 from ..config.registry import registered
 from ..config.settings import PREFIX, Settings
 from ..families.base.preflight import NotOffered, Preflight, PreflightError
@@ -52,7 +52,7 @@ def _find_eras(opened: OpenedClient, found: Preflight) -> None:
                 # A client that does something else first, instead of the call, breaks a rule.
                 called = any(one.method not in _BEFORE_A_CALL for one in client.server.received)
                 shown = client.person.all_shown
-                if not called and end.prompt is Prompt.NOTHING:
+                if not called and end.prompt is ClientPrompt.NOTHING:
                     shown += f" (and shows nothing of what {PREFIX}client describes)"
             except ClientError as error:
                 called, shown = False, str(error)

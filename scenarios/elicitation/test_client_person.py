@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
-from pytest_mcp_approval.clients.person import Prompt
+from pytest_mcp_approval.clients.person import ClientPrompt
 from pytest_mcp_approval.families.base.client_scenario import shortly, shown_whole
 from pytest_mcp_approval.families.elicitation.client_scenario import content_of
 from pytest_mcp_approval.families.elicitation.vocabulary import (
@@ -121,7 +121,7 @@ def test_a_question_without_a_mode_is_a_form(asked):
     asked.calls_asking()
     seen = asked.person.sees(or_if=lambda: len(asked.answered) > before)
     asked.expect(
-        seen.prompt is Prompt.DECIDE,
+        seen.prompt is ClientPrompt.DECIDE,
         sent=sent,
         expected="a form for the person, as with mode form",
         got=", ".join(one.describe() for one in asked.answered[before:]) or shortly(seen.text),

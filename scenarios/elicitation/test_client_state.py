@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_mcp_approval.catalogue import requirement
-from pytest_mcp_approval.clients.messages import HangUp, Incoming, Refusal
+from pytest_mcp_approval.clients.messages import HangUp, Incoming, ScriptedRefusal
 from pytest_mcp_approval.families.elicitation.scripted_questions import ARGUMENTS, ASKING
 from pytest_mcp_approval.families.elicitation.vocabulary import (
     INPUT_RESPONSES,
@@ -60,8 +60,8 @@ def test_no_state_is_made_up(asked_by_result):
 
 ENDS = {
     "a result": None,
-    "an error of the server's own": Refusal(-32603, "Internal error"),
-    "a refusal": Refusal(-32602, "The state has expired"),
+    "an error of the server's own": ScriptedRefusal(-32603, "Internal error"),
+    "a refusal": ScriptedRefusal(-32602, "The state has expired"),
     "no answer: the connection was closed": HangUp(),
 }
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, requirement
-from pytest_mcp_approval.clients.messages import HangUp, LostSession, Refusal
+from pytest_mcp_approval.clients.messages import HangUp, LostSession, ScriptedRefusal
 from pytest_mcp_approval.families.sep2672.scripted_approvals import GATED, PLAIN, refusal
 from pytest_mcp_approval.families.sep2672.vocabulary import (
     CAPABILITY_KEY,
@@ -146,7 +146,7 @@ def test_evidence_goes_along_as_the_authenticator_gave_it(approving):
 
 FAILURES = {
     "no answer came: the connection was closed": HangUp(),
-    "an error of the server's own came": Refusal(-32603, "Internal error"),
+    "an error of the server's own came": ScriptedRefusal(-32603, "Internal error"),
     "a refusal came": refusal(Reason.CHALLENGE_EXPIRED),
     "a refusal came that asks for evidence": refusal(Reason.MISSING_EVIDENCE),
     "the server had forgotten the session": LostSession(),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.clients.person import Prompt
+from pytest_mcp_approval.clients.person import ClientPrompt
 from pytest_mcp_approval.families.base.client_scenario import shortly, shown_whole
 from pytest_mcp_approval.families.sep2672.client_expectations import gist
 from pytest_mcp_approval.families.sep2672.refusals import (
@@ -83,7 +83,7 @@ def test_nothing_is_signed_before_the_person_has_agreed(approving):
             expected=f"no {what} before the person agrees",
             got=f"a {what}, while the client waits for {seen.prompt}",
         )
-    approving.need(seen.prompt is Prompt.DECIDE, "the client did not ask its person")
+    approving.need(seen.prompt is ClientPrompt.DECIDE, "the client did not ask its person")
     done = approving.agrees()
     approving.expect_run(done, sent="the approval, after the review")
     approving.need_signatures(done)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from pytest_mcp_approval.clients.http_door import HttpDoor
+from pytest_mcp_approval.clients.http_door import ScriptedHttpDoor
 from pytest_mcp_approval.clients.messages import HangUp
 from pytest_mcp_approval.clients.news import News
 from pytest_mcp_approval.clients.scripted_server import ScriptedServer
@@ -21,8 +21,8 @@ DECLARED = {"elicitation": {"form": {}}}
 
 
 @pytest.fixture(scope="module")
-def door() -> Iterator[HttpDoor]:
-    opened = HttpDoor()
+def door() -> Iterator[ScriptedHttpDoor]:
+    opened = ScriptedHttpDoor()
     yield opened
     opened.close()
 

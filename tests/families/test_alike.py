@@ -39,6 +39,7 @@ def test_no_two_classes_have_one_name():
     names = Counter(
         node.name
         for path in FAMILIES.parent.rglob("*.py")
+        if path.parent.name != "reference_client"  # shares no code with what checks it
         for node in ast.parse(path.read_text(encoding="utf-8")).body
         if isinstance(node, ast.ClassDef)
     )

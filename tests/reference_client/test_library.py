@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from pytest_mcp_approval.clients.http_door import HttpDoor
-from pytest_mcp_approval.clients.messages import HangUp, Incoming, Refusal, text_result
+from pytest_mcp_approval.clients.http_door import ScriptedHttpDoor
+from pytest_mcp_approval.clients.messages import HangUp, Incoming, ScriptedRefusal, text_result
 from pytest_mcp_approval.clients.news import News
 from pytest_mcp_approval.clients.scripted_server import ScriptedServer
 from pytest_mcp_approval.families.elicitation.scripted_questions import (
@@ -86,8 +86,8 @@ class Signer:
 
 
 @pytest.fixture(scope="module")
-def door() -> Iterator[HttpDoor]:
-    opened = HttpDoor()
+def door() -> Iterator[ScriptedHttpDoor]:
+    opened = ScriptedHttpDoor()
     yield opened
     opened.close()
 
@@ -134,7 +134,7 @@ def test_each_refusal_says_why_and_silence_is_not_a_refusal(door, server, authen
         outcome = client.call(GATED, {})
         assert isinstance(outcome, Refused)
         assert outcome.reason is reason
-    script.instead = {"tools/call": Refusal(-32603, "Oh")}
+    script.instead = {"tools/call": ScriptedRefusal(-32603, "Oh")}
     assert client.call(GATED, {}) == Refused(-32603, "Oh", None)
     script.instead = {"tools/call": HangUp()}
     assert isinstance(client.call(GATED, {}), Unknown)

@@ -156,6 +156,7 @@ def test_every_option_was_thought_of():
         *("second-user-header", "second-user-header-from"),
         *("header-from", "environment-from"),  # never taken from a finding
         *("explore", "explore-database", "explore-rate"),  # nor these
+        *("network-faults", "replicas"),  # of the server that `launch` starts
     }
     said = {one.name for one in OPTIONS if must_be_said(one.name, "x", with_headers=False)}
     assert said | harmless >= {one.name for one in OPTIONS}

@@ -18,7 +18,7 @@ from ...catalogue.marking import WARNINGS
 from ...clients.http_door import Service
 from ...clients.messages import ClientError
 from ...clients.opened import ClientUnderTest, OpenedClient
-from ...clients.person import Prompt, Seen
+from ...clients.person import ClientPrompt, SeenText
 from ...support.recording import note
 from ...support.text import neutralise
 from ...wire.eras import Era
@@ -89,12 +89,12 @@ class ClientScenario:
         """What the client has shown since the call."""
         return self.person.shown
 
-    def finishes(self, seen: Seen | None = None) -> str:
+    def finishes(self, seen: SeenText | None = None) -> str:
         """Wait until the client is done with a call, agreeing to whatever else it asks; returns
         what it has shown. `NotVerified` if it gets stuck."""
         if seen is None:
             seen = self.person.answers(self.description.agree)
-        if seen.prompt not in (Prompt.READY, Prompt.ENDED):
+        if seen.prompt not in (ClientPrompt.READY, ClientPrompt.ENDED):
             raise ClientError(f"the client waits for {seen.prompt}, and shows {shortly(seen.text)}")
         return self.screen()
 

@@ -40,7 +40,7 @@ _NO_ANSWER = (
 
 
 @dataclass(frozen=True)
-class Choice:
+class OneOf:
     """One of these values; the first is the simplest."""
 
     values: tuple[Any, ...]
@@ -73,11 +73,11 @@ class AnyChange:
         )
 
 
-Parameter = Choice | Whole | AnyChange
+Parameter = OneOf | Whole | AnyChange
 
 
-def one_of(*values: Any) -> Choice:
-    return Choice(values)
+def one_of(*values: Any) -> OneOf:
+    return OneOf(values)
 
 
 def which(most: int = 7) -> Whole:

@@ -17,7 +17,7 @@ from .exploration import AnyChange, EndOfWalk, is_internal_error, one_of, transi
 from .fuzzing import fuzzed
 from .message_changes import clearly_another
 from .outcome import ObservedOutcome
-from .token_state import ApprovalsModel, Approved
+from .token_state import ApprovalsModel, HeldApproval
 
 
 class TokenModel(ApprovalsModel):
@@ -51,7 +51,7 @@ class TokenModel(ApprovalsModel):
 
     def _redeem(
         self,
-        approved: Approved,
+        approved: HeldApproval,
         how: str = "",
         session: Session | None = None,
         *,
@@ -118,7 +118,7 @@ class TokenModel(ApprovalsModel):
         "the call is changed", when="has_issued", weight=2, number=which(), change=which(11)
     )
     def change(self, number: int, change: int) -> None:
-        approved: Approved = self.pick(self.issued[::-1], number)
+        approved: HeldApproval = self.pick(self.issued[::-1], number)
         ways = self.changed(approved)
         if not ways:
             return
@@ -128,7 +128,7 @@ class TokenModel(ApprovalsModel):
     @transition("a forgery is sent", when="can_forge", number=which(), change=which(11))
     def forge(self, number: int, change: int) -> None:
         self.spoilt += 1
-        approved: Approved = self.pick(self.issued[::-1], number)
+        approved: HeldApproval = self.pick(self.issued[::-1], number)
         words, act = self.pick(self.forged(approved), change)
         self._misuse(approved, words, act, self.rules.forged)
 
@@ -136,14 +136,14 @@ class TokenModel(ApprovalsModel):
         "the approval of another call is used", when="can_swap", number=which(), call=which(5)
     )
     def swap(self, number: int, call: int) -> None:
-        approved: Approved = self.pick(self.issued[::-1], number)
+        approved: HeldApproval = self.pick(self.issued[::-1], number)
         others = [one for place, one in enumerate(self.calls()) if place != approved.place]
         other = self.pick(others, call)
         words, act = self.swapped(approved, other)
         self._misuse(approved, words, act, self.rules.swapped)
 
     def _misuse(
-        self, approved: Approved, words: str, act: Callable[[], ObservedOutcome], rule: str
+        self, approved: HeldApproval, words: str, act: Callable[[], ObservedOutcome], rule: str
     ) -> None:
         try:
             outcome = act()
@@ -245,7 +245,7 @@ class TokenModel(ApprovalsModel):
 
     @transition("an approval is withdrawn", when="can_revoke", number=which())
     def withdraw(self, number: int) -> None:
-        approved: Approved = self.pick(self.issued[::-1], number)
+        approved: HeldApproval = self.pick(self.issued[::-1], number)
         done = self.revoke(approved)
         approved.revoked = approved.revoked or done
         approved.tried = True
@@ -259,7 +259,7 @@ class TokenModel(ApprovalsModel):
         change=AnyChange(),
     )
     def fuzz(self, number: int, change: Mapping[str, Any]) -> None:
-        approved: Approved = self.pick(self.issued[::-1], number)
+        approved: HeldApproval = self.pick(self.issued[::-1], number)
         params = self.honest_params(approved)
         request = fuzzed(self.session, "tools/call", params, change)
         if request is None:

@@ -23,7 +23,7 @@ CLOSE = datetime.timedelta(seconds=3)
 
 
 @dataclass
-class Approved:
+class HeldApproval:
     """One approval."""
 
     thing: Any
@@ -74,7 +74,7 @@ class ApprovalsModel(Model):
 
     def __init__(self, target: Target, exercised: Exercised | None = None) -> None:
         super().__init__(target, exercised)
-        self.issued: list[Approved] = []
+        self.issued: list[HeldApproval] = []
         self.restarted = False
         self.spoilt = 0
 
@@ -89,19 +89,21 @@ class ApprovalsModel(Model):
         """The calls that may be approved and run."""
 
     @abstractmethod
-    def issue(self, call: Any, session: Session | None = None) -> Approved:
+    def issue(self, call: Any, session: Session | None = None) -> HeldApproval:
         """Approve a call; `DriverError` if the server does not let anybody."""
 
     @abstractmethod
-    def redeem(self, approved: Approved, session: Session | None = None) -> ObservedOutcome:
+    def redeem(self, approved: HeldApproval, session: Session | None = None) -> ObservedOutcome:
         """Run the approved call."""
 
     @abstractmethod
-    def changed(self, approved: Approved) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
+    def changed(
+        self, approved: HeldApproval
+    ) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
         """Other calls with this approval, none of which may run."""
 
     @abstractmethod
-    def forged(self, approved: Approved) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
+    def forged(self, approved: HeldApproval) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
         """The same call with something that is not this approval."""
 
     @abstractmethod
@@ -109,20 +111,20 @@ class ApprovalsModel(Model):
         """The call without any approval."""
 
     @abstractmethod
-    def honest_params(self, approved: Approved) -> dict[str, Any]:
+    def honest_params(self, approved: HeldApproval) -> dict[str, Any]:
         """The params of the tools/call that redeems it."""
 
     @abstractmethod
-    def observe(self, approved: Approved, act: Callable[[], Reply]) -> ObservedOutcome:
+    def observe(self, approved: HeldApproval, act: Callable[[], Reply]) -> ObservedOutcome:
         """Do this, and look at the effects."""
 
     @abstractmethod
     def runs_during(self, act: Callable[[], list[Reply]]) -> tuple[list[Reply], int | None]: ...
 
     @abstractmethod
-    def succeeded(self, approved: Approved, reply: Reply) -> bool: ...
+    def succeeded(self, approved: HeldApproval, reply: Reply) -> bool: ...
 
-    def revoke(self, approved: Approved) -> bool:  # noqa: ARG002
+    def revoke(self, approved: HeldApproval) -> bool:  # noqa: ARG002
         """Withdraw it; returns whether the server says that it has."""
         return False
 
@@ -133,7 +135,9 @@ class ApprovalsModel(Model):
     def session(self) -> Session:
         return self.target.session()
 
-    def swapped(self, approved: Approved, other: Any) -> tuple[str, Callable[[], ObservedOutcome]]:
+    def swapped(
+        self, approved: HeldApproval, other: Any
+    ) -> tuple[str, Callable[[], ObservedOutcome]]:
         raise NotImplementedError
 
     # ---- what there is
@@ -199,7 +203,7 @@ class ApprovalsModel(Model):
 
     # ---- what is owed
 
-    def must_refuse(self, approved: Approved) -> tuple[str, str]:
+    def must_refuse(self, approved: HeldApproval) -> tuple[str, str]:
         """The rule for which it must be refused now, and why; empty if it need not be."""
         now = self.target.clock.now()
         if approved.used:
@@ -211,13 +215,13 @@ class ApprovalsModel(Model):
             return self.rules.expired, f"a {self.what} that is over"
         return "", ""
 
-    def faults_of(self, approved: Approved) -> int:
+    def faults_of(self, approved: HeldApproval) -> int:
         """How many things are wrong with it by itself; with something left open, more than one."""
         now, until = self.target.clock.now(), approved.good_until
         late = until is not None and now > until - CLOSE
         return approved.used + approved.revoked + late + (not approved.certain)
 
-    def must_serve(self, approved: Approved) -> bool:
+    def must_serve(self, approved: HeldApproval) -> bool:
         """Whether nothing is left open."""
         now, until = self.target.clock.now(), approved.good_until
         in_time = until is None or now < until - CLOSE

@@ -11,7 +11,7 @@ from ...wire import Reply, Session
 from ..base.exploration import EndOfWalk, Exercised
 from ..base.outcome import ObservedOutcome
 from ..base.token_exploration import TokenModel
-from ..base.token_state import Approved, Misuses
+from ..base.token_state import HeldApproval, Misuses
 from . import vocabulary as words
 from .driver import ConfirmationTokens
 from .health import honest_approval
@@ -51,7 +51,7 @@ class ConfirmationModel(TokenModel):
     def calls(self) -> Sequence[NamedOperation]:
         return [one for one in self.driver.binding.table.operations if one.usual]
 
-    def issue(self, call: NamedOperation, session: Session | None = None) -> Approved:
+    def issue(self, call: NamedOperation, session: Session | None = None) -> HeldApproval:
         issued = self.driver.issue(call.name, call.params, session=session)
         end = issued.expiry.at if issued.expiry is not None else None
         tolerance = self.driver.binding.table.tolerance
@@ -61,7 +61,7 @@ class ConfirmationModel(TokenModel):
         same = next((one for one in self.issued if one.thing.token == issued.token), None)
         if same is not None:
             raise EndOfWalk("asking again gives the same token")
-        return Approved(issued, call.name, 0, ends=over, good_until=end)
+        return HeldApproval(issued, call.name, 0, ends=over, good_until=end)
 
     def look_at(self, outcome: ObservedOutcome) -> None:
         super().look_at(outcome)
@@ -69,7 +69,7 @@ class ConfirmationModel(TokenModel):
         if is_limit(outcome.reply, outcome.answer):
             raise EndOfWalk("a rate limit was reached")
 
-    def redeem(self, approved: Approved, session: Session | None = None) -> ObservedOutcome:
+    def redeem(self, approved: HeldApproval, session: Session | None = None) -> ObservedOutcome:
         return self.driver.redeem(approved.thing, session=session)
 
     def wanted_words(self, rule: str, faults: int) -> tuple[str, ...]:
@@ -90,7 +90,9 @@ class ConfirmationModel(TokenModel):
         assert isinstance(outcome, ConfirmationOutcome)
         return outcome.answer.means(*wanted)
 
-    def changed(self, approved: Approved) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
+    def changed(
+        self, approved: HeldApproval
+    ) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
         operation = self.calls()[approved.place]
         return [
             (
@@ -102,7 +104,7 @@ class ConfirmationModel(TokenModel):
             for other in operation.other_params
         ]
 
-    def forged(self, approved: Approved) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
+    def forged(self, approved: HeldApproval) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
         token: str = approved.thing.token
         prefix, middle = token[:5], len(token) // 2
         other = "A" if token[middle] != "A" else "B"
@@ -121,7 +123,7 @@ class ConfirmationModel(TokenModel):
         ]
 
     def swapped(
-        self, approved: Approved, other: NamedOperation
+        self, approved: HeldApproval, other: NamedOperation
     ) -> tuple[str, Callable[[], ObservedOutcome]]:
         thing = approved.thing.with_operation(other.name).with_params(other.params)
         return f"on {other.name}", lambda: self.driver.redeem(thing)
@@ -129,17 +131,17 @@ class ConfirmationModel(TokenModel):
     def bare(self, call: NamedOperation) -> ObservedOutcome:
         return self.driver.call(call.name, call.params)
 
-    def honest_params(self, approved: Approved) -> dict[str, Any]:
+    def honest_params(self, approved: HeldApproval) -> dict[str, Any]:
         return self.driver.redeem_params(approved.thing)
 
-    def observe(self, approved: Approved, act: Callable[[], Reply]) -> ObservedOutcome:
+    def observe(self, approved: HeldApproval, act: Callable[[], Reply]) -> ObservedOutcome:
         del approved
         return self.driver.observe(act)
 
     def runs_during(self, act: Callable[[], list[Reply]]) -> tuple[list[Reply], int | None]:
         return self.driver.runs_during(act)
 
-    def succeeded(self, approved: Approved, reply: Reply) -> bool:
+    def succeeded(self, approved: HeldApproval, reply: Reply) -> bool:
         del approved
         return self.driver.seen(reply).succeeded
 
@@ -147,7 +149,7 @@ class ConfirmationModel(TokenModel):
     def can_revoke(self) -> bool:
         return self.has_issued and bool(self.driver.binding.table.introspection["operation"])
 
-    def revoke(self, approved: Approved) -> bool:
+    def revoke(self, approved: HeldApproval) -> bool:
         return self.driver.revoke(approved.thing.token).succeeded
 
 

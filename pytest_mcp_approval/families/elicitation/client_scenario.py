@@ -15,7 +15,7 @@ from typing import Any
 from ...catalogue import Finding, NotApplicable, NotVerified
 from ...clients.messages import Incoming
 from ...clients.opened import ClientUnderTest
-from ...clients.person import Prompt, Seen
+from ...clients.person import ClientPrompt, SeenText
 from ...wire.eras import Era
 from ..base.client_scenario import ClientScenario, Warn, shortly
 from . import vocabulary as words
@@ -37,7 +37,7 @@ class AskedClient(ClientScenario):
 
     # ---- honest steps
 
-    def is_asked(self, *, sent: str = "") -> Seen:
+    def is_asked(self, *, sent: str = "") -> SeenText:
         """The person has the tool called, and is asked. An answer that leaves before is a finding;
         a client that neither asks nor answers cannot be checked."""
         before = len(self.answered)
@@ -49,7 +49,7 @@ class AskedClient(ClientScenario):
                 expected="the person is asked before anything is answered",
                 got=f"{self.answered[-1].describe()}, before the person was asked",
             )
-        if seen.prompt is not Prompt.DECIDE:
+        if seen.prompt is not ClientPrompt.DECIDE:
             raise NotVerified(
                 f"the client did not ask its person (it shows {self.description.decide[0]!r} when "
                 f"it does, says the description); it shows {shortly(self.screen())}"

@@ -18,7 +18,7 @@ from ..base.message_changes import another_value
 from ..base.outcome import ObservedOutcome
 from ..base.paths import value_at
 from ..base.token_exploration import TokenModel
-from ..base.token_state import Approved, Misuses
+from ..base.token_state import HeldApproval, Misuses
 from .driver import Elicitation
 from .form_answers import LEFT_OUT
 from .health import honest_approval
@@ -86,7 +86,7 @@ class ElicitationModel(TokenModel):
         entry = self.driver.listing().get(tool.name, {})
         return value_at(entry, "annotations.idempotentHint") is True
 
-    def issue(self, call: ElicitingTool, session: Session | None = None) -> Approved:
+    def issue(self, call: ElicitingTool, session: Session | None = None) -> HeldApproval:
         del session
         asked = self.driver.ask(call)
         if not isinstance(asked, AskedQuestion) and asked.executed:
@@ -113,9 +113,9 @@ class ElicitationModel(TokenModel):
                 expected="a question, and nothing run",
                 got=f"a question, and {asked.runs} runs",
             )
-        return Approved(asked, call.name, 0)
+        return HeldApproval(asked, call.name, 0)
 
-    def redeem(self, approved: Approved, session: Session | None = None) -> ObservedOutcome:
+    def redeem(self, approved: HeldApproval, session: Session | None = None) -> ObservedOutcome:
         how: dict[str, Any] = {"client": self.driver.new_client()} if session is not None else {}
         outcome = self.driver.answer(approved.thing, honest=session is None, **how)
         if outcome.question is not None and not approved.used and not approved.tried:
@@ -123,7 +123,9 @@ class ElicitationModel(TokenModel):
             raise EndOfWalk("it asks more than once")
         return outcome
 
-    def changed(self, approved: Approved) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
+    def changed(
+        self, approved: HeldApproval
+    ) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
         question: AskedQuestion = approved.thing
         safe = dict(question.arguments)
         others = [
@@ -136,7 +138,7 @@ class ElicitationModel(TokenModel):
             for what, given in others
         ]
 
-    def forged(self, approved: Approved) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
+    def forged(self, approved: HeldApproval) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
         question: AskedQuestion = approved.thing
         ways: dict[str, Any] = {"no state": LEFT_OUT, "an empty state": ""}
         if isinstance(question.state, str) and len(question.state) > 20:
@@ -152,7 +154,7 @@ class ElicitationModel(TokenModel):
         ]
 
     def swapped(
-        self, approved: Approved, other: ElicitingTool
+        self, approved: HeldApproval, other: ElicitingTool
     ) -> tuple[str, Callable[[], ObservedOutcome]]:
         question: AskedQuestion = approved.thing
 
@@ -176,7 +178,7 @@ class ElicitationModel(TokenModel):
     )
     def say_no(self, number: int, action: str) -> None:
         unused = [one for one in self.issued[::-1] if not one.used]
-        approved: Approved = self.pick(unused, number)
+        approved: HeldApproval = self.pick(unused, number)
         question: AskedQuestion = approved.thing
         response = question.response(Action(action), LEFT_OUT)
         outcome = self.driver.answer(question, response)
@@ -187,18 +189,18 @@ class ElicitationModel(TokenModel):
             approved.used = True
         self.expect_nothing_runs(outcome, action, f"a call whose answer was {action}")
 
-    def honest_params(self, approved: Approved) -> dict[str, Any]:
+    def honest_params(self, approved: HeldApproval) -> dict[str, Any]:
         question: AskedQuestion = approved.thing
         return self.driver.retry_params(question, question.response())
 
-    def observe(self, approved: Approved, act: Callable[[], Reply]) -> ObservedOutcome:
+    def observe(self, approved: HeldApproval, act: Callable[[], Reply]) -> ObservedOutcome:
         reply, runs = self.driver.runs_during(act)
         return self.driver.with_runs(self.driver.read(reply, approved.thing), runs)
 
     def runs_during(self, act: Callable[[], list[Reply]]) -> tuple[list[Reply], int | None]:
         return self.driver.runs_during(act)
 
-    def succeeded(self, approved: Approved, reply: Reply) -> bool:
+    def succeeded(self, approved: HeldApproval, reply: Reply) -> bool:
         """By the effects alone: a polite result need not be a run."""
         if self.driver.effects is not None:
             return False

@@ -10,7 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ...clients.messages import Answer, Ask, Incoming, Refusal, Result, as_object, text_result
+from ...clients.messages import (
+    Answer,
+    Ask,
+    Incoming,
+    Result,
+    ScriptedRefusal,
+    as_object,
+    text_result,
+)
 from ...clients.scripted_server import ScriptedServer
 from ...wire.eras import Era
 from . import vocabulary as words
@@ -90,7 +98,7 @@ class ScriptedQuestions:
         if incoming.tool != ASKING:
             return text_result("two accounts")
         if not words.declared_modes(self.server.declared(incoming)):
-            return Refusal(words.MISSING_CAPABILITY, "Needs a client that can ask a person")
+            return ScriptedRefusal(words.MISSING_CAPABILITY, "Needs a client that can ask a person")
         if self.server.era is Era.HANDSHAKE:
             return Ask(words.CREATE, self.question, self._inside)
         if words.INPUT_RESPONSES not in incoming.params:

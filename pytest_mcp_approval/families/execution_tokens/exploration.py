@@ -14,7 +14,7 @@ from ...wire import Reply, Session
 from ..base.exploration import EndOfWalk, Exercised
 from ..base.outcome import ObservedOutcome
 from ..base.token_exploration import TokenModel
-from ..base.token_state import Approved, Misuses
+from ..base.token_state import HeldApproval, Misuses
 from .driver import ExecutionTokens
 from .health import honest_approval
 from .mcp_verifier import McpVerifier
@@ -57,24 +57,26 @@ class ExecutionModel(TokenModel):
     def calls(self) -> Sequence[bytes]:
         return [one.encode() for one in self.driver.table.contents]
 
-    def issue(self, call: bytes, session: Session | None = None) -> Approved:
+    def issue(self, call: bytes, session: Session | None = None) -> HeldApproval:
         del session
         token = self.driver.token(content=call, lives=_LIFE)
         end = self.driver.now() + _LIFE
         shorter = self.driver.secret is None  # an arbiter may give a shorter lifetime
-        return Approved((token, call), call.decode(), 0, end, None if shorter else end)
+        return HeldApproval((token, call), call.decode(), 0, end, None if shorter else end)
 
     def _ask(self, token: Any, content: bytes, **more: Any) -> ObservedOutcome:
         return self.driver.execute(token, content=content, **more)
 
-    def redeem(self, approved: Approved, session: Session | None = None) -> ObservedOutcome:
+    def redeem(self, approved: HeldApproval, session: Session | None = None) -> ObservedOutcome:
         token, content = approved.thing
         if session is None:
             return self._ask(token, content)
         other = McpVerifier(self.target, self.driver.table, session)
         return other.ask(self.driver.request(token, content=content))
 
-    def changed(self, approved: Approved) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
+    def changed(
+        self, approved: HeldApproval
+    ) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
         token, content = approved.thing
         ways: list[tuple[str, Callable[[], ObservedOutcome]]] = [
             ("with another content", lambda one=one: self._ask(token, one))  # type: ignore[misc]
@@ -85,7 +87,7 @@ class ExecutionModel(TokenModel):
             ways.append(("with another action", lambda: self._ask(token, content, action="other")))
         return ways
 
-    def forged(self, approved: Approved) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
+    def forged(self, approved: HeldApproval) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
         token, content = approved.thing
         names = self.driver.table.names
         signature = str(token[names["signature"]])
@@ -107,11 +109,11 @@ class ExecutionModel(TokenModel):
     def bare(self, call: bytes) -> ObservedOutcome:
         return self._ask({}, call)
 
-    def honest_params(self, approved: Approved) -> dict[str, Any]:
+    def honest_params(self, approved: HeldApproval) -> dict[str, Any]:
         token, content = approved.thing
         return self.verifier.params(self.driver.request(token, content=content))
 
-    def observe(self, approved: Approved, act: Callable[[], Reply]) -> ObservedOutcome:
+    def observe(self, approved: HeldApproval, act: Callable[[], Reply]) -> ObservedOutcome:
         del approved
         (reply,), runs = self.runs_during(lambda: [self.answered(act())])
         ran = self.verifier._ran(runs)
@@ -122,7 +124,7 @@ class ExecutionModel(TokenModel):
     def runs_during(self, act: Callable[[], list[Reply]]) -> tuple[list[Reply], int | None]:
         return self.verifier._watch.runs_during(act)
 
-    def succeeded(self, approved: Approved, reply: Reply) -> bool:
+    def succeeded(self, approved: HeldApproval, reply: Reply) -> bool:
         del approved
         return reply.answered and self.verifier._answer(reply, None).accepted
 

@@ -10,7 +10,7 @@ from ...wire import Reply, Session
 from ..base.exploration import EndOfWalk, Exercised
 from ..base.outcome import ObservedOutcome
 from ..base.token_exploration import TokenModel
-from ..base.token_state import Approved, Misuses
+from ..base.token_state import HeldApproval, Misuses
 from .driver import PrepareConfirm
 from .health import honest_approval
 from .settings import Pair
@@ -54,7 +54,7 @@ class PrepareModel(TokenModel):
     def calls(self) -> Sequence[Pair]:
         return [one for one in self.driver.pairs() if one.arguments is not None]
 
-    def issue(self, call: Pair, session: Session | None = None) -> Approved:
+    def issue(self, call: Pair, session: Session | None = None) -> HeldApproval:
         self.driver.make(call.restore)
         self.driver.forget()
         preview = self.driver.prepare(call, session=session)
@@ -65,9 +65,9 @@ class PrepareModel(TokenModel):
         for earlier in self.issued:
             # What exists only once may be gone, and a preview may end an earlier one (reading).
             earlier.tried = True
-        return Approved(preview, call.name, 0, end, end)
+        return HeldApproval(preview, call.name, 0, end, end)
 
-    def redeem(self, approved: Approved, session: Session | None = None) -> ObservedOutcome:
+    def redeem(self, approved: HeldApproval, session: Session | None = None) -> ObservedOutcome:
         outcome = self.driver.confirm(approved.thing, session=session)
         if outcome.executed or outcome.succeeded:
             for other in self.issued:
@@ -79,11 +79,13 @@ class PrepareModel(TokenModel):
         if answer is not None:
             self.answered(answer.reply)
 
-    def changed(self, approved: Approved) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
+    def changed(
+        self, approved: HeldApproval
+    ) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
         del approved
         return []  # confirm acts on the token alone
 
-    def forged(self, approved: Approved) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
+    def forged(self, approved: HeldApproval) -> Sequence[tuple[str, Callable[[], ObservedOutcome]]]:
         token: str = approved.thing.token
         middle = len(token) // 2
         other = "A" if token[middle] != "A" else "B"
@@ -100,16 +102,18 @@ class PrepareModel(TokenModel):
             if text != token
         ]
 
-    def swapped(self, approved: Approved, other: Pair) -> tuple[str, Callable[[], ObservedOutcome]]:
+    def swapped(
+        self, approved: HeldApproval, other: Pair
+    ) -> tuple[str, Callable[[], ObservedOutcome]]:
         return f"at {other.confirm}", lambda: self.driver.confirm(approved.thing, pair=other)
 
     def bare(self, call: Pair) -> ObservedOutcome:
         return self.driver.submit(call, self.driver.confirm_params(call))
 
-    def honest_params(self, approved: Approved) -> dict[str, Any]:
+    def honest_params(self, approved: HeldApproval) -> dict[str, Any]:
         return self.driver.confirm_params(approved.thing.pair, approved.thing.token)
 
-    def observe(self, approved: Approved, act: Callable[[], Reply]) -> ObservedOutcome:
+    def observe(self, approved: HeldApproval, act: Callable[[], Reply]) -> ObservedOutcome:
         reply, runs, entries = self.driver.watch(act)
         probed = self.driver.effects is not None
         return self.driver.seen(
@@ -121,7 +125,7 @@ class PrepareModel(TokenModel):
         replies, runs = self.driver.runs_during(act)
         return replies, 0 if runs == 0 else None
 
-    def succeeded(self, approved: Approved, reply: Reply) -> bool:
+    def succeeded(self, approved: HeldApproval, reply: Reply) -> bool:
         return self.driver.seen(approved.thing.pair, reply).succeeded
 
     def begin(self) -> None:

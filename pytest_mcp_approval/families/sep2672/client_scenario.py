@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from ...catalogue import Finding, NotVerified
-from ...clients.messages import Incoming, Refusal
+from ...clients.messages import Incoming, ScriptedRefusal
 from ...clients.opened import ClientUnderTest
-from ...clients.person import Prompt, Seen
+from ...clients.person import ClientPrompt, SeenText
 from ..base.client_scenario import ClientScenario, Warn, shortly
 from . import vocabulary as words
 from .client_expectations import ClientExpectations
@@ -25,7 +25,7 @@ from .scripted_approvals import (
     ARGUMENTS,
     GATED,
     ScriptedApprovals,
-    Signed,
+    SignedApproval,
     SuiteAuthenticator,
 )
 
@@ -38,7 +38,7 @@ class ClientCall:
 
     challenges: Sequence[Incoming]
     calls: Sequence[Incoming]
-    signed: Sequence[Signed]
+    signed: Sequence[SignedApproval]
     said: str
     """What the client has shown since the person was last asked."""
 
@@ -75,7 +75,7 @@ class ApprovingClient(ClientScenario, ClientExpectations):
         return self.server.calls(GATED)
 
     @property
-    def signed(self) -> list[Signed]:
+    def signed(self) -> list[SignedApproval]:
         return self.script.authenticator.signed
 
     # ---- honest steps
@@ -103,12 +103,12 @@ class ApprovingClient(ClientScenario, ClientExpectations):
             self.screen() if said is None else said,
         )
 
-    def asks(self, arguments: Mapping[str, Any] = ARGUMENTS) -> Seen:
+    def asks(self, arguments: Mapping[str, Any] = ARGUMENTS) -> SeenText:
         """The person has the gated tool called, and is asked to approve. `NotVerified` if the
         client does not ask."""
         self.calls_gated(arguments)
         seen = self.person.sees()
-        if seen.prompt is not Prompt.DECIDE:
+        if seen.prompt is not ClientPrompt.DECIDE:
             raise NotVerified(
                 f"the client did not ask its person (it shows {self.description.decide[0]!r} when "
                 f"it does, says the description); {self.so_far().describe()}"
@@ -145,7 +145,7 @@ class ApprovingClient(ClientScenario, ClientExpectations):
         self.approves()
         self.is_started_anew()
 
-    def is_told(self, answers: Mapping[str, Refusal]) -> str:
+    def is_told(self, answers: Mapping[str, ScriptedRefusal]) -> str:
         """What the client says if these methods are refused; the person agrees to all."""
         self.script.instead = dict(answers)
         try:

@@ -13,7 +13,7 @@ from ..base.exploration import one_of, transition, which
 from ..base.paths import value_at
 from .driver import Passkey, confirmed_enrolment
 from .expected_calls import PROFILES, Device, counter_of, device_of
-from .exploration_state import MOST, Pending, Registration, StateModel
+from .exploration_state import MOST, OpenRegistration, Pending, StateModel
 
 BAD_REGISTRATIONS = {
     "wrong-challenge": "4.4.2-challenge-must-match",
@@ -75,7 +75,7 @@ class EnrollmentModel(StateModel):
         if confirmed:
             device = Device(passkey, pending.user, counter_of(passkey.registration))
             self.devices.append(device)
-            self.registrations.append(Registration(passkey.registration, device))
+            self.registrations.append(OpenRegistration(passkey.registration, device))
 
     @transition("an enrollment is begun", when="can_begin", profile=one_of(*PROFILES))
     def begin_enrollment(self, profile: str) -> None:

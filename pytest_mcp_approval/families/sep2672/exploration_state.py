@@ -24,7 +24,7 @@ _SECOND = "exploration: the second user"
 
 
 @dataclass
-class Registration:
+class OpenRegistration:
     """What was sent to enroll/finish, and was taken."""
 
     response: Mapping[str, Any]
@@ -63,7 +63,7 @@ class StateModel(Model):
         self.fresh = target.can_reset or bool(target.settings.reset)
         self.knows_all = self.fresh
         self.devices: list[Device] = []
-        self.registrations: list[Registration] = []
+        self.registrations: list[OpenRegistration] = []
         self.challenges: list[Issued] = []
         self.signed: list[Signed] = []
         self.pending: list[Pending] = []

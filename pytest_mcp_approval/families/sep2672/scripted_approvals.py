@@ -15,7 +15,7 @@ from typing import Any
 
 from virtual_authenticator import Authenticator, WebAuthnError
 
-from ...clients.messages import Answer, Incoming, Refusal, Result, as_object, text_result
+from ...clients.messages import Answer, Incoming, Result, ScriptedRefusal, as_object, text_result
 from ...clients.scripted_server import ScriptedServer
 from ...support.deadline import now
 from ...support.recording import note
@@ -45,7 +45,7 @@ _EXTRA = {"example.org/extension": {"kept": [1, "ü"], "more": {"a": False}}}
 
 
 @dataclass(frozen=True)
-class Signed:
+class SignedApproval:
     """One assertion."""
 
     at: float
@@ -59,7 +59,7 @@ class SuiteAuthenticator:
     def __init__(self, origin: str) -> None:
         self._authenticator = Authenticator("security-key")
         self._origin = origin
-        self.signed: list[Signed] = []
+        self.signed: list[SignedApproval] = []
         made = self._authenticator.create(creation_options(b"own"), origin)
         self.credential_id = str(made["id"])
 
@@ -83,7 +83,7 @@ class SuiteAuthenticator:
             **as_object(response.get("clientExtensionResults")),
             **_EXTRA,
         }
-        self.signed.append(Signed(at, options, response))
+        self.signed.append(SignedApproval(at, options, response))
         device = self._authenticator.profile.name
         note("authenticator", "signed", device=device, origin=origin, response=response)
         return response
@@ -201,6 +201,6 @@ def refusal(
     reason: Reason,
     message: str = MESSAGE,
     more: Mapping[str, Any] | None = None,
-) -> Refusal:
+) -> ScriptedRefusal:
     """A refusal for this reason."""
-    return Refusal(words.ERROR_CODE, message, {"reason": str(reason), **(more or {})})
+    return ScriptedRefusal(words.ERROR_CODE, message, {"reason": str(reason), **(more or {})})
