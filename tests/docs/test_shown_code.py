@@ -76,6 +76,8 @@ def test_the_authenticators_blocks_run_in_order(page: Path):
         for node in ast.parse(block.text).body:
             code = ast.get_source_segment(block.text, node) or ""
             line = block.text.splitlines()[(node.end_lineno or 1) - 1]
+            if "Uhid" in code and not Path("/dev/uhid").exists() and not code.startswith("from"):
+                continue  # a node of the kernel's, which most machines do not have
             if "NotAllowedError" in line.partition("#")[2]:  # the page says that it fails
                 with pytest.raises(NotAllowedError):
                     exec(code, scope)
