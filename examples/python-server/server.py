@@ -10,10 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import bank_tools
 from approval import approval_by_passkey, approval_by_question
 from mcp.server.mcpserver import MCPServer
 
-import tools
 from pytest_mcp_approval.reference_server import http_app, run_stdio
 
 DEFAULT_ORIGIN = "http://localhost"
@@ -29,7 +29,7 @@ def build(database: Path, origins: Sequence[str], server_id: str | None = None) 
         extensions=[approval],
         middleware=[approval.middleware],
     )
-    tools.register(server, approval, approval_by_question(database), tools.Bank())
+    bank_tools.register(server, approval, approval_by_question(database), bank_tools.Bank())
     return server
 
 

@@ -51,7 +51,7 @@ def test_a_command_that_hangs_costs_its_time_once_a_check(
 @pytest.mark.parametrize("kind", ["stdio", "http"])
 def test_one_that_hangs_for_good_is_given_up(hostile: HostileServers, kind: str) -> None:
     """From some request on it answers nothing at all, not even a new opening."""
-    visit = hostile.visit(kind, MANY, timeout=SECONDS, first=32, do="hang")
+    visit = hostile.visit(kind, MANY, timeout=SECONDS, first=40, do="hang")
     visit.expect_told()
     judged = visit.shape.index("n")
     assert judged > 0
