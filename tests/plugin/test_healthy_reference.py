@@ -26,7 +26,7 @@ from pytest_mcp_approval.catalogue.requirements import covered, selected
 from pytest_mcp_approval.clock.faketime import find_library
 from pytest_mcp_approval.config.registry import built_in, registered
 from pytest_mcp_approval.reference_server.execution_tokens import verifiers
-from pytest_mcp_approval.session.collection import ON_A_PAGE
+from pytest_mcp_approval.session.collection import OF_A_CLIENT, ON_A_PAGE
 from tests import fewer_cases
 from tests.browsers import HINT, find_browser
 from tests.combinations import NEW, OLD, Combination, chosen
@@ -366,10 +366,6 @@ TABLE: dict[str, Row] = {
                 "stdio",
             ),
         ),
-        no_scenario=(
-            *("client-state-echo", "client-new-id", "client-asks-a-person", "client-mode"),
-            *("client-schema", "client-url"),
-        ),
     ),
     "execution_tokens": Row(
         combinations=(
@@ -561,14 +557,18 @@ def patterns_of(family: str, part: Part) -> tuple[str, ...]:
     return tuple(f"{family}/{pattern}" for pattern in part.rules)
 
 
-def page_files(family: str) -> list[Path]:
-    return sorted(registered(family).scenarios.glob(f"{ON_A_PAGE}*.py"))
+def files_about(family: str, prefix: str) -> list[Path]:
+    return sorted(registered(family).scenarios.glob(f"{prefix}*.py"))
+
+
+def rules_in(family: str, prefix: str) -> set[str]:
+    """Those that some scenario in a file with this prefix names."""
+    text = "".join(path.read_text(encoding="utf-8") for path in files_about(family, prefix))
+    return set(re.findall(rf'"({family}/[^"]+)"', text))
 
 
 def rules_on_a_page(family: str) -> set[str]:
-    """Those that some scenario on a page names."""
-    text = "".join(path.read_text(encoding="utf-8") for path in page_files(family))
-    return set(re.findall(rf'"({family}/[^"]+)"', text))
+    return rules_in(family, ON_A_PAGE)
 
 
 def server_rules(family: str) -> set[str]:
@@ -672,7 +672,7 @@ def test_every_rule_passes(
     else:
         options.append("--mcp-approval-browser=none")
     if asked.on_a_page:
-        options += [f"mcp-approval/{family}/{path.name}" for path in page_files(family)]
+        options += [f"mcp-approval/{family}/{path.name}" for path in files_about(family, ON_A_PAGE)]
     expect_every_rule(
         suite,
         family,
@@ -751,7 +751,8 @@ def test_the_parts_are_the_whole(family: str) -> None:
         for rule in owed:
             owners = [part for part in parts if selected(rule, patterns_of(family, part))]
             assert len(owners) == 1, rule
-    assert server_rules(family) | rules_on_a_page(family) | unchecked == rules
+    of_clients = rules_in(family, OF_A_CLIENT)  # tests/reference_client has a healthy one
+    assert server_rules(family) | rules_on_a_page(family) | of_clients | unchecked == rules
 
 
 @pytest.mark.parametrize("family", TABLE)
