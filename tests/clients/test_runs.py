@@ -89,6 +89,64 @@ def test_a_client_that_reads_a_file_is_told_there(suite, transport):
     result.stdout.fnmatch_lines(["*1 of 1 rule checked"])
 
 
+IMPATIENT = """
+from pytest_mcp_approval.reference_client.client import ReferenceClient
+from pytest_mcp_approval.reference_client.connection import Connection
+from pytest_mcp_approval.reference_client.outcomes import Unknown, Unusable
+from pytest_mcp_approval.reference_client.program import Program
+
+class Impatient(Connection):
+    def request(self, method, params, *more):
+        decided = "inputResponses" in params or "_meta" in params
+        usual = self.transport.seconds
+        self.transport.seconds = 0.3 if method == "tools/call" and decided else usual
+        try:
+            return super().request(method, params, *more)
+        finally:
+            self.transport.seconds = usual
+
+class TriesAgain(Program):
+    connection_class = Impatient
+
+class Once(ReferenceClient):
+    over = False
+
+    def call(self, name, arguments):
+        if self.over:
+            return Unusable("this server does not answer")
+        outcome = super().call(name, arguments)
+        self.over = isinstance(outcome, Unknown)
+        return outcome
+
+class GivesUpForGood(TriesAgain):
+    client_class = Once
+
+def tries_again(arguments, **streams):
+    return TriesAgain(arguments, **streams).run()
+
+def gives_up_for_good(arguments, **streams):
+    return GivesUpForGood(arguments, **streams).run()
+"""
+TIME_OUTS = ("-v", "-k", "after_a_time_out", "--mcp-approval-set=client.silence=30")
+
+
+@pytest.mark.parametrize("place", ["{url}", "-- {stdio}"], ids=["http", "stdio"])
+def test_a_client_that_gives_up_by_itself_may_ask_anew(suite, place):
+    suite.pytester.makepyfile(impatient=IMPATIENT)
+    client = f"python:impatient:tries_again --authenticator={{authenticator}} {place}"
+    result = suite.check(*TIME_OUTS, client=client)
+    assert result.ret == 0, result.stdout.str()
+    result.stdout.fnmatch_lines(["*2 of 2 rules checked", "*6 passed*"])
+
+
+def test_a_client_that_makes_no_second_try_has_reused_nothing(suite):
+    suite.pytester.makepyfile(impatient=IMPATIENT)
+    client = "python:impatient:gives_up_for_good --authenticator={authenticator} {url}"
+    result = suite.check(*TIME_OUTS, client=client)
+    assert "FAIL" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["*6 not verified*"])
+
+
 BROKEN = "python:tests.mutants.clients.approvals:CutsAtEighty {url} --authenticator={authenticator}"
 VERBATIM = "--mcp-approval-select=sep2672/4.4.3-client-verbatim"
 

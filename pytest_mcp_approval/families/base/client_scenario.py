@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -19,6 +19,7 @@ from ...clients.http_door import Service
 from ...clients.messages import ClientError
 from ...clients.opened import ClientUnderTest, OpenedClient
 from ...clients.person import ClientPrompt, SeenText
+from ...clients.silence import Silence
 from ...support.recording import note
 from ...support.text import neutralise
 from ...wire.eras import Era
@@ -97,6 +98,17 @@ class ClientScenario:
         if seen.prompt not in (ClientPrompt.READY, ClientPrompt.ENDED):
             raise ClientError(f"the client waits for {seen.prompt}, and shows {shortly(seen.text)}")
         return self.screen()
+
+    def waits_in_vain(
+        self, silence: Silence, fields: Mapping[str, Sequence[str]] | None = None
+    ) -> bool:
+        """The person agrees, and the server says nothing; whether the client has given up by itself
+        when the silence is long enough. `NotVerified` if nothing was sent to be silent about."""
+        agree = self.description.agree
+        self.person.answers(agree, fields, or_if=lambda: silence.has_begun)
+        self.need(silence.has_begun, "the person agreed, and nothing was called")
+        seen = self.person.sees(seconds=self.description.silence)
+        return seen.prompt in (ClientPrompt.READY, ClientPrompt.ENDED)
 
     def need(self, holds: bool, what: str) -> None:
         """`NotVerified` unless it holds: without it nothing else can be checked."""
