@@ -169,7 +169,9 @@ def test_a_challenge_goes_out_once_whatever_becomes_of_it(approving, failure):
     sent = f"a tools/call to which {failure}"
     approving.expect_each_challenge_once(sent=sent)
     again = f"the call, asked for again after {sent}"
-    approving.expect_approval(sent=again)
+    with approving.second_try(answer):
+        done = approving.approves()
+        approving.expect_run(done, sent=again)
     approving.expect_each_challenge_once(sent=again)
 
 
@@ -188,13 +190,14 @@ def test_a_challenge_is_not_used_again_after_a_time_out(approving, late):
         silence.is_for_no_more()
         sent = f"a tools/call that got {late}"
         approving.expect_each_challenge_once(sent=sent)
-        if not gave_up:
-            silence.ends()
-            approving.finishes()
-        approving.asks()
-        if late != "no answer":
-            silence.ends()  # while the person reads what is new
-        approving.agrees()
+        with approving.second_try(LATE[late]):
+            if not gave_up:
+                silence.ends()
+                approving.finishes()
+            approving.asks()
+            if late != "no answer":
+                silence.ends()  # while the person reads what is new
+            approving.agrees()
         again = f"the call, asked for again after {sent}"
         approving.expect_each_challenge_once(sent=again)
         approving.need(bool(approving.so_far().calls), "the call was not made again")

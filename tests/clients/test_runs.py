@@ -147,6 +147,17 @@ def test_a_client_that_makes_no_second_try_has_reused_nothing(suite):
     result.stdout.fnmatch_lines(["*6 not verified*"])
 
 
+def test_a_client_need_not_start_its_server_again(suite):
+    """Over stdio the server is gone when it hangs up, and with it whatever could be asked."""
+    suite.pytester.makepyfile(impatient=IMPATIENT)
+    client = "python:impatient:gives_up_for_good --authenticator={authenticator} -- {stdio}"
+    ends = ("-k", "goes_out_once or belongs_to_its_call")
+    result = suite.check(*ends, "--mcp-approval-require-verified", client=client)
+    assert result.ret == 0, result.stdout.str()
+    notes = ["*state-echo: 1 of 4 checks not made: the client does not start its server again"]
+    result.stdout.fnmatch_lines([*notes, "*2 of 2 rules checked"])
+
+
 BROKEN = "python:tests.mutants.clients.approvals:CutsAtEighty {url} --authenticator={authenticator}"
 VERBATIM = "--mcp-approval-select=sep2672/4.4.3-client-verbatim"
 
