@@ -120,8 +120,15 @@ class Person:
         """All that the running client has shown, since it was started."""
         return self._terminal.shown if self._terminal is not None else ""
 
-    def sees(self, fields: Sequence[str] = (), *, or_if: Callable[[], bool] = bool) -> SeenText:
-        """Wait for a prompt, or for the end of the client, or until `or_if` holds."""
+    def sees(
+        self,
+        fields: Sequence[str] = (),
+        *,
+        or_if: Callable[[], bool] = bool,
+        seconds: float | None = None,
+    ) -> SeenText:
+        """Wait for a prompt, or for the end of the client, or until `or_if` holds; as long as the
+        client's description says, or for so many seconds."""
         terminal = self.terminal
         terminal.watch(fields)
         found = self._look(fields)
@@ -134,7 +141,8 @@ class Person:
                 found = SeenText(ClientPrompt.ENDED, found.text)
             return found.prompt is not ClientPrompt.NOTHING or or_if()
 
-        terminal.news.until(something, self.description.patience)
+        patience = self.description.patience if seconds is None else seconds
+        terminal.news.until(something, patience)
         return found
 
     def answers(
@@ -143,12 +151,13 @@ class Person:
         fields: Mapping[str, Sequence[str]] | None = None,
         *,
         at_most: int = 20,
+        or_if: Callable[[], bool] = bool,
     ) -> SeenText:
-        """Answer every prompt until the client is done: decisions with this one, members of a form
-        by their names, each with its texts in turn and then with the last. Returns what was seen at
-        the end."""
+        """Answer every prompt until the client is done, or until `or_if` holds: decisions with this
+        one, members of a form by their names, each with its texts in turn and then with the last.
+        Returns what was seen at the end."""
         given = {name: list(texts) for name, texts in (fields or {}).items()}
-        seen = self.sees(tuple(given))
+        seen = self.sees(tuple(given), or_if=or_if)
         for _ in range(at_most):
             no = seen.decides and decision != self.description.agree
             if seen.prompt is ClientPrompt.FIELD and not no:
@@ -159,7 +168,7 @@ class Person:
                 self.types(decision)
             else:
                 break
-            seen = self.sees(tuple(given))
+            seen = self.sees(tuple(given), or_if=or_if)
         return seen
 
     def _look(self, fields: Sequence[str]) -> SeenText:

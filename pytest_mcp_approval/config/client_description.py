@@ -102,6 +102,9 @@ class ClientDescription:
     """Where the client says that the person approves, in what is signed."""
     patience: float = setting(3.0, above=0, most=60)
     """Seconds in which the client shows or sends what comes next."""
+    silence: float = setting(1.0, above=0, most=120)
+    """Seconds for which a call gets no answer, to see what the client does after a time-out. If its
+    own is longer, the server answers late, or closes the connection."""
     page: ClientPage = setting(ClientPage)  # noqa: RUF009  # makes a field
 
     def __post_init__(self) -> None:

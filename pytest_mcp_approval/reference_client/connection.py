@@ -109,7 +109,8 @@ class Connection:
                 if "method" in received:
                     if "id" in received:
                         self._answer(received, answers)
-                elif received.get("id") == own or "error" in received:
+                elif received.get("id") in (own, None):
+                    # An error may have no id. Another's id is of a request that was given up.
                     return _result_of(received)
         except SessionLost:
             if method not in ("initialize", "server/discover"):

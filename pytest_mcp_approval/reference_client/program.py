@@ -18,7 +18,7 @@ from ..families.sep2672.vocabulary import META_KEY, Reason
 from .authenticators import RemoteSigner, Signer, VirtualSigner
 from .client import CAPABILITIES, ReferenceClient
 from .connection import Connection, ServerError
-from .opening import transport_to
+from .opening import SECONDS, transport_to
 from .outcomes import Cancelled, Declined, Done, Outcome, Refused, Unknown, Unusable
 from .screen import Leaving, Screen, visible
 from .transports import BrokenOff, Transport
@@ -177,7 +177,8 @@ class Program:
         words = list(self.options.target)
         pairs = (one.partition(":") for one in self.options.header)
         headers = {name.strip(): value.strip() for name, _, value in pairs}
-        return transport_to(words[0] if len(words) == 1 else words, headers)
+        target = words[0] if len(words) == 1 else words
+        return transport_to(target, headers, self.options.timeout)
 
     def _signer(self) -> Signer:
         origin, who = self.options.origin, self.options.authenticator
@@ -199,6 +200,13 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--arguments", default="{}", metavar="JSON", help="for --call")
     parser.add_argument(
         "--header", action="append", default=[], metavar="'NAME: VALUE'", help="for HTTP"
+    )
+    parser.add_argument(
+        "--timeout",
+        type=float,
+        default=SECONDS,
+        metavar="SECONDS",
+        help=f"how long one answer may take (default: {SECONDS:g})",
     )
     parser.add_argument(
         "--authenticator",

@@ -31,6 +31,8 @@ class SessionLost(BrokenOff):
 
 class Transport(Protocol):
     session: str
+    seconds: float
+    """How long one answer may take."""
 
     def exchange(self, message: Message, headers: Mapping[str, str]) -> Iterator[Message]:
         """Send a request; every message that comes until the answer, with the answer."""
@@ -47,7 +49,7 @@ class HttpTransport:
     def __init__(self, url: str, headers: Mapping[str, str], seconds: float) -> None:
         self._parts = urlsplit(url)
         self._own_headers = dict(headers)
-        self._seconds = seconds
+        self.seconds = seconds
         self.session = ""
         """The session id that the server gave, if any."""
 
@@ -76,7 +78,7 @@ class HttpTransport:
     ) -> Iterator[http.client.HTTPResponse]:
         secure = self._parts.scheme == "https"
         kind = http.client.HTTPSConnection if secure else http.client.HTTPConnection
-        connection = kind(self._parts.hostname or "", self._parts.port, timeout=self._seconds)
+        connection = kind(self._parts.hostname or "", self._parts.port, timeout=self.seconds)
         path = self._parts.path or "/"
         if self._parts.query:
             path += f"?{self._parts.query}"
@@ -112,7 +114,7 @@ class StdioTransport:
 
     def __init__(self, command: Sequence[str], seconds: float) -> None:
         self._command = list(command)
-        self._seconds = seconds
+        self.seconds = seconds
         self._process: subprocess.Popen[bytes] | None = None
         self._buffer = b""
         self.session = ""
@@ -161,9 +163,9 @@ class StdioTransport:
         stdout = self._running().stdout
         assert stdout is not None
         while b"\n" not in self._buffer:
-            ready, _, _ = select.select([stdout], [], [], self._seconds)
+            ready, _, _ = select.select([stdout], [], [], self.seconds)
             if not ready:
-                raise BrokenOff(f"nothing within {self._seconds:g} s")
+                raise BrokenOff(f"nothing within {self.seconds:g} s")
             piece = os.read(stdout.fileno(), 65536)
             if not piece or len(self._buffer) > _LARGEST:
                 self.close()

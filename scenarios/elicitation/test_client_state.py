@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from pytest_mcp_approval.catalogue import requirement
-from pytest_mcp_approval.clients.messages import HangUp, Incoming, ScriptedRefusal
+from pytest_mcp_approval.clients.messages import HangUp, Incoming, ScriptedRefusal, text_result
+from pytest_mcp_approval.clients.silence import Silence
 from pytest_mcp_approval.families.elicitation.scripted_questions import ARGUMENTS, ASKING
 from pytest_mcp_approval.families.elicitation.vocabulary import (
     INPUT_RESPONSES,
@@ -82,16 +83,71 @@ def test_a_state_belongs_to_its_call_and_to_no_other(asked_by_result, end):
         got=f"{len(used)} of them, and the person agreed once",
     )
     asked.script.first = None
-    plain = asked.calls_plainly()
-    asked.expect_clean(plain, sent=f"{sent}; then a call of another tool")
-    before = len(asked.server.calls(ASKING))
     asked.script.state = "opaque-state-2"
-    asked.approves()
+    with asked.second_try(ENDS[end]):
+        plain = asked.calls_plainly()
+        asked.expect_clean(plain, sent=f"{sent}; then a call of another tool")
+        before = len(asked.server.calls(ASKING))
+        asked.approves()
     anew = asked.server.calls(ASKING)[before]
     asked.expect_clean(anew, sent=f"{sent}; then the same call, asked for again")
     others = [one for one in asked.server.received if one.method != "tools/call"]
     for one in others:
         asked.expect_clean(one, sent=sent)
+
+
+LATE = {"no answer": HangUp(), "an answer too late": text_result("closed")}
+
+
+@requirement("elicitation/client-state-echo")
+@pytest.mark.parametrize("late", LATE)
+def test_a_state_is_not_used_again_after_a_time_out(asked_by_result, late):
+    """Nobody knows whether the call ran. Asked for again, it is a new call, with a new question; a
+    client that waits longer than the server is silent learns the same from how that ends."""
+    asked = asked_by_result
+    asked.approves()
+    asked.script.state = "opaque-state-1"
+    asked.is_asked()
+    sent = f"a retry that got {late}"
+
+    def expect_one_use():
+        used = [
+            one
+            for one in asked.server.calls(ASKING)
+            if one.params.get(REQUEST_STATE) == "opaque-state-1"
+        ]
+        asked.expect(
+            len(used) == 1,
+            sent=sent,
+            expected="one request with that state and the person's answer",
+            got=f"{len(used)} of them, and the person agreed once",
+        )
+
+    def answers(one):
+        return one.tool == ASKING and INPUT_RESPONSES in one.params
+
+    with Silence(asked.server, "tools/call", then=LATE[late], about=answers) as silence:
+        gave_up = asked.waits_in_vain(silence, {"confirm": ["true"]})
+        silence.is_for_no_more()
+        asked.need(
+            REQUEST_STATE in silence.kept[0].params, f"the retry came without {REQUEST_STATE}"
+        )
+        expect_one_use()
+        asked.script.state = "opaque-state-2"
+        again = f"{sent}; then the same call, asked for again"
+        with asked.second_try(LATE[late]):
+            if not gave_up:
+                silence.ends()
+                asked.finishes()
+            before = len(asked.server.calls(ASKING))
+            asked.is_asked(sent=again)
+        anew = asked.server.calls(ASKING)[before:]
+        asked.need(bool(anew), "the call was not made again")
+        asked.expect_clean(anew[0], sent=again)
+        if late != "no answer":
+            silence.ends()  # while the person reads what is new
+        asked.agrees()
+        expect_one_use()
 
 
 @requirement("elicitation/client-state-echo")

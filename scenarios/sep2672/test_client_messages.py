@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, requirement
-from pytest_mcp_approval.clients.messages import HangUp, LostSession, ScriptedRefusal
+from pytest_mcp_approval.clients.messages import HangUp, LostSession, ScriptedRefusal, text_result
+from pytest_mcp_approval.clients.silence import Silence
 from pytest_mcp_approval.families.sep2672.scripted_approvals import GATED, PLAIN, refusal
 from pytest_mcp_approval.families.sep2672.vocabulary import (
     CAPABILITY_KEY,
@@ -168,8 +169,38 @@ def test_a_challenge_goes_out_once_whatever_becomes_of_it(approving, failure):
     sent = f"a tools/call to which {failure}"
     approving.expect_each_challenge_once(sent=sent)
     again = f"the call, asked for again after {sent}"
-    approving.expect_approval(sent=again)
+    with approving.second_try(answer):
+        done = approving.approves()
+        approving.expect_run(done, sent=again)
     approving.expect_each_challenge_once(sent=again)
+
+
+LATE = {"no answer": HangUp(), "an answer too late": text_result("deleted")}
+
+
+@requirement("sep2672/4.5-client-never-reuses")
+@pytest.mark.parametrize("late", LATE)
+def test_a_challenge_is_not_used_again_after_a_time_out(approving, late):
+    """Nobody knows whether the call ran. Whoever gives up on it asks for a new challenge; a client
+    that waits longer than the server is silent learns the same from how that ends."""
+    approving.approves()
+    approving.asks()
+    with Silence(approving.server, "tools/call", then=LATE[late]) as silence:
+        gave_up = approving.waits_in_vain(silence)
+        silence.is_for_no_more()
+        sent = f"a tools/call that got {late}"
+        approving.expect_each_challenge_once(sent=sent)
+        with approving.second_try(LATE[late]):
+            if not gave_up:
+                silence.ends()
+                approving.finishes()
+            approving.asks()
+            if late != "no answer":
+                silence.ends()  # while the person reads what is new
+            approving.agrees()
+        again = f"the call, asked for again after {sent}"
+        approving.expect_each_challenge_once(sent=again)
+        approving.need(bool(approving.so_far().calls), "the call was not made again")
 
 
 # ---- section 4.6: the arguments

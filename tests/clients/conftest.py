@@ -14,7 +14,9 @@ IN_PROCESS = (
 class ClientSuite(Suite):
     def check(self, *arguments: str, client: str = IN_PROCESS) -> pytest.RunResult:
         named = f"--mcp-approval-client={client}"
-        return self.run(named, "--mcp-approval-findings=none", *arguments, target=None)
+        # Scenarios about time-outs wait in earnest: here, a moment unless a test says otherwise.
+        brief = "--mcp-approval-set=client.silence=0.05"
+        return self.run(named, brief, "--mcp-approval-findings=none", *arguments, target=None)
 
 
 @pytest.fixture

@@ -89,6 +89,75 @@ def test_a_client_that_reads_a_file_is_told_there(suite, transport):
     result.stdout.fnmatch_lines(["*1 of 1 rule checked"])
 
 
+IMPATIENT = """
+from pytest_mcp_approval.reference_client.client import ReferenceClient
+from pytest_mcp_approval.reference_client.connection import Connection
+from pytest_mcp_approval.reference_client.outcomes import Unknown, Unusable
+from pytest_mcp_approval.reference_client.program import Program
+
+class Impatient(Connection):
+    def request(self, method, params, *more):
+        decided = "inputResponses" in params or "_meta" in params
+        usual = self.transport.seconds
+        self.transport.seconds = 0.3 if method == "tools/call" and decided else usual
+        try:
+            return super().request(method, params, *more)
+        finally:
+            self.transport.seconds = usual
+
+class TriesAgain(Program):
+    connection_class = Impatient
+
+class Once(ReferenceClient):
+    over = False
+
+    def call(self, name, arguments):
+        if self.over:
+            return Unusable("this server does not answer")
+        outcome = super().call(name, arguments)
+        self.over = isinstance(outcome, Unknown)
+        return outcome
+
+class GivesUpForGood(TriesAgain):
+    client_class = Once
+
+def tries_again(arguments, **streams):
+    return TriesAgain(arguments, **streams).run()
+
+def gives_up_for_good(arguments, **streams):
+    return GivesUpForGood(arguments, **streams).run()
+"""
+TIME_OUTS = ("-v", "-k", "after_a_time_out", "--mcp-approval-set=client.silence=30")
+
+
+@pytest.mark.parametrize("place", ["{url}", "-- {stdio}"], ids=["http", "stdio"])
+def test_a_client_that_gives_up_by_itself_may_ask_anew(suite, place):
+    suite.pytester.makepyfile(impatient=IMPATIENT)
+    client = f"python:impatient:tries_again --authenticator={{authenticator}} {place}"
+    result = suite.check(*TIME_OUTS, client=client)
+    assert result.ret == 0, result.stdout.str()
+    result.stdout.fnmatch_lines(["*2 of 2 rules checked", "*6 passed*"])
+
+
+def test_a_client_that_makes_no_second_try_has_reused_nothing(suite):
+    suite.pytester.makepyfile(impatient=IMPATIENT)
+    client = "python:impatient:gives_up_for_good --authenticator={authenticator} {url}"
+    result = suite.check(*TIME_OUTS, client=client)
+    assert "FAIL" not in result.stdout.str()
+    result.stdout.fnmatch_lines(["*6 not verified*"])
+
+
+def test_a_client_need_not_start_its_server_again(suite):
+    """Over stdio the server is gone when it hangs up, and with it whatever could be asked."""
+    suite.pytester.makepyfile(impatient=IMPATIENT)
+    client = "python:impatient:gives_up_for_good --authenticator={authenticator} -- {stdio}"
+    ends = ("-k", "goes_out_once or belongs_to_its_call")
+    result = suite.check(*ends, "--mcp-approval-require-verified", client=client)
+    assert result.ret == 0, result.stdout.str()
+    notes = ["*state-echo: 1 of 4 checks not made: the client does not start its server again"]
+    result.stdout.fnmatch_lines([*notes, "*2 of 2 rules checked"])
+
+
 BROKEN = "python:tests.mutants.clients.approvals:CutsAtEighty {url} --authenticator={authenticator}"
 VERBATIM = "--mcp-approval-select=sep2672/4.4.3-client-verbatim"
 

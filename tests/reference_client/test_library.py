@@ -41,6 +41,7 @@ from pytest_mcp_approval.reference_client import (
     open_client,
 )
 from pytest_mcp_approval.reference_client.authenticators import NoSignature, VirtualSigner
+from pytest_mcp_approval.reference_client.connection import Connection, ServerError
 from pytest_mcp_approval.reference_client.passkey_page import PageSigner
 from pytest_mcp_approval.wire.eras import Era
 
@@ -164,6 +165,34 @@ def test_answers_may_come_as_a_stream(door, server, authenticator):
     url, signer = door.serve(server), Signer(authenticator)
     client = open_client(url, person=Somebody(), signer=signer)
     assert isinstance(client.call(ASKING, ARGUMENTS), Done)
+
+
+class Pipe:
+    """A transport on which this comes, whatever is sent."""
+
+    session, seconds = "", 1.0
+
+    def __init__(self, *coming: Mapping[str, Any]) -> None:
+        self.coming = coming
+
+    def exchange(self, *_: object) -> Iterator[Mapping[str, Any]]:
+        yield from self.coming
+
+    def tell(self, *_: object) -> None:
+        """Nobody listens."""
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+def test_a_late_answer_to_another_request_is_nobodys():
+    """Over stdio it comes all the same after the client gave up, and may be an error."""
+    late = {"jsonrpc": "2.0", "id": "given-up", "error": {"code": -32603, "message": "late"}}
+    own = {"jsonrpc": "2.0", "id": 1, "result": {"of": "this request"}}
+    assert Connection(Pipe(late, own), {}).request("ping", {}) == {"of": "this request"}
+    unnamed = {"jsonrpc": "2.0", "id": None, "error": {"code": -32700, "message": "no JSON"}}
+    with pytest.raises(ServerError):
+        Connection(Pipe(unnamed), {}).request("ping", {})
 
 
 def test_a_server_that_never_stops_asking_is_left(door, authenticator):

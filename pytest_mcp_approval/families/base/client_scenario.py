@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -16,9 +16,10 @@ import pytest
 from ...catalogue import Finding, NotApplicable, NotVerified
 from ...catalogue.marking import WARNINGS
 from ...clients.http_door import Service
-from ...clients.messages import ClientError
+from ...clients.messages import Answer, ClientError, HangUp, LostSession
 from ...clients.opened import ClientUnderTest, OpenedClient
 from ...clients.person import ClientPrompt, SeenText
+from ...clients.silence import Silence
 from ...support.recording import note
 from ...support.text import neutralise
 from ...wire.eras import Era
@@ -97,6 +98,28 @@ class ClientScenario:
         if seen.prompt not in (ClientPrompt.READY, ClientPrompt.ENDED):
             raise ClientError(f"the client waits for {seen.prompt}, and shows {shortly(seen.text)}")
         return self.screen()
+
+    def waits_in_vain(
+        self, silence: Silence, fields: Mapping[str, Sequence[str]] | None = None
+    ) -> bool:
+        """The person agrees, and the server says nothing; whether the client has given up by itself
+        when the silence is long enough. `NotVerified` if nothing was sent to be silent about."""
+        agree = self.description.agree
+        self.person.answers(agree, fields, or_if=lambda: silence.has_begun)
+        self.need(silence.has_begun, "the person agreed, and nothing was called")
+        seen = self.person.sees(seconds=self.description.silence)
+        return seen.prompt in (ClientPrompt.READY, ClientPrompt.ENDED)
+
+    @contextlib.contextmanager
+    def second_try(self, after: Answer | None) -> Iterator[None]:
+        """The person asks again after a call that was answered like this. No document says that it
+        must work: over stdio the server may have ended, and a client need not start it again."""
+        try:
+            yield
+        except (NotVerified, ClientError):
+            if self.description.over_stdio and isinstance(after, (HangUp, LostSession)):
+                raise NotApplicable("the client does not start its server again") from None
+            raise
 
     def need(self, holds: bool, what: str) -> None:
         """`NotVerified` unless it holds: without it nothing else can be checked."""

@@ -15,7 +15,6 @@ from ...wire import Reply, Session, race
 from .driver import DriverError
 from .exploration import AnyChange, EndOfWalk, is_internal_error, one_of, transition, which
 from .fuzzing import fuzzed
-from .message_changes import clearly_another
 from .outcome import ObservedOutcome
 from .token_state import ApprovalsModel, HeldApproval
 
@@ -273,7 +272,7 @@ class TokenModel(ApprovalsModel):
         self.say(f"{self.what} {number_of}, {request.words}", outcome.describe())
         approved.tried = True
         unclear = request.ambiguous or request.params is None
-        rewritten = not unclear and clearly_another(params, request.params)
+        rewritten = not unclear and self.is_another(params, request.params)
         self.checked(self.rules.changed, self.rules.message)
         if outcome.executed:
             approved.used = True

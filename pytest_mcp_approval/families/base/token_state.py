@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NamedTuple
 from ...target import Target
 from ...wire import Reply, Session, StdioTransport
 from .exploration import EndOfWalk, Exercised, Model
+from .message_changes import clearly_another
 from .outcome import ObservedOutcome
 
 MOST = 8
@@ -127,6 +128,10 @@ class ApprovalsModel(Model):
     def revoke(self, approved: HeldApproval) -> bool:  # noqa: ARG002
         """Withdraw it; returns whether the server says that it has."""
         return False
+
+    def is_another(self, honest: Any, changed: Any) -> bool:
+        """Whether these params are for a call that nobody approved."""
+        return clearly_another(honest, changed)
 
     def after_restart(self) -> None:
         """Make drivers anew."""

@@ -7,6 +7,7 @@ for the listed scenarios.
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
@@ -26,6 +27,7 @@ from .outcome import AskedQuestion, ElicitationOutcome
 from .settings import ElicitingTool
 from .vocabulary import Action, Mode
 
+_SURELY_GOOD = datetime.timedelta(seconds=45)
 _OTHERS = "exploration: tools that ask in another way"
 
 
@@ -113,7 +115,8 @@ class ElicitationModel(TokenModel):
                 expected="a question, and nothing run",
                 got=f"a question, and {asked.runs} runs",
             )
-        return HeldApproval(asked, call.name, 0)
+        # How long a question can be answered is the server's choice, and meant to be short.
+        return HeldApproval(asked, call.name, 0, good_until=self.target.clock.now() + _SURELY_GOOD)
 
     def redeem(self, approved: HeldApproval, session: Session | None = None) -> ObservedOutcome:
         how: dict[str, Any] = {"client": self.driver.new_client()} if session is not None else {}

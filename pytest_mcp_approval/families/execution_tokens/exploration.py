@@ -12,7 +12,9 @@ from typing import Any, ClassVar
 from ...target import Target
 from ...wire import Reply, Session
 from ..base.exploration import EndOfWalk, Exercised
+from ..base.message_changes import clearly_another
 from ..base.outcome import ObservedOutcome
+from ..base.paths import value_at
 from ..base.token_exploration import TokenModel
 from ..base.token_state import HeldApproval, Misuses
 from .driver import ExecutionTokens
@@ -112,6 +114,11 @@ class ExecutionModel(TokenModel):
     def honest_params(self, approved: HeldApproval) -> dict[str, Any]:
         token, content = approved.thing
         return self.verifier.params(self.driver.request(token, content=content))
+
+    def is_another(self, honest: Any, changed: Any) -> bool:
+        """By its content alone: unsigned members allow nothing, and may say anything."""
+        place = f"arguments.{self.driver.table.arguments['content']}"
+        return clearly_another(value_at(honest, place), value_at(changed, place))
 
     def observe(self, approved: HeldApproval, act: Callable[[], Reply]) -> ObservedOutcome:
         del approved

@@ -13,7 +13,7 @@ from pytest_mcp_approval.reference_client.people import Decision, Review
 from pytest_mcp_approval.reference_client.program import Program
 from pytest_mcp_approval.reference_client.screen import Screen
 from pytest_mcp_approval.reference_client.transports import BrokenOff
-from tests.mutants.clients.parts import client_mutant
+from tests.mutants.clients.parts import client_mutant, impatient, timed_out
 
 Params = Mapping[str, Any]
 
@@ -179,6 +179,31 @@ class KeepsAnUnusedApproval(ReferenceClient):
             if error.code == -32603:
                 self.kept = dict(params)
             raise
+
+
+@client_mutant(
+    kills="sep2672/4.5-client-never-reuses", because="after a tools/call that got[^§]*on 2 of"
+)
+class KeepsAnApprovalThatTimedOut(ReferenceClient):
+    """After a time-out of its own, the next call comes with the approval that got no answer."""
+
+    kept: dict[str, Any] | None = None
+
+    def approved(self, params: Params) -> dict[str, Any]:
+        found, self.kept = self.kept, None
+        if found is not None:
+            envelope = self.challenge(params)
+            self.reviewed(params, envelope)
+        return found or super().approved(params)
+
+    def called(self, params: Params) -> Outcome:
+        with impatient(self.connection):
+            try:
+                return super().called(params)
+            except BrokenOff as error:
+                if timed_out(error):
+                    self.kept = dict(params)
+                raise
 
 
 # ---- section 4.6

@@ -10,14 +10,16 @@ of the test, with two text streams for a terminal.
 
 from __future__ import annotations
 
+import contextlib
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
 from pytest_mcp_approval.reference_client.client import ReferenceClient
 from pytest_mcp_approval.reference_client.connection import Connection
 from pytest_mcp_approval.reference_client.program import Program
 from pytest_mcp_approval.reference_client.screen import Screen
+from pytest_mcp_approval.reference_client.transports import BrokenOff
 from tests.mutants.registry import Mutant, register
 
 _PARTS = {
@@ -54,6 +56,21 @@ def client_mutant(
         return main
 
     return decorate
+
+
+@contextlib.contextmanager
+def impatient(connection: Connection) -> Iterator[None]:
+    """Meanwhile it waits for answers for a moment only."""
+    usual, connection.transport.seconds = connection.transport.seconds, 0.3
+    try:
+        yield
+    finally:
+        connection.transport.seconds = usual
+
+
+def timed_out(error: BrokenOff) -> bool:
+    """Whether the client gave up, and not the server."""
+    return isinstance(error.__cause__, TimeoutError)
 
 
 def _program_with(part: type) -> Any:

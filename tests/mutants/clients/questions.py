@@ -15,7 +15,7 @@ from pytest_mcp_approval.reference_client.outcomes import Outcome
 from pytest_mcp_approval.reference_client.people import Decision, FormQuestion, UrlQuestion
 from pytest_mcp_approval.reference_client.screen import Leaving, Screen
 from pytest_mcp_approval.reference_client.transports import BrokenOff
-from tests.mutants.clients.parts import client_mutant
+from tests.mutants.clients.parts import client_mutant, impatient, timed_out
 
 Params = Mapping[str, Any]
 
@@ -102,6 +102,35 @@ class RemembersADeclinedQuestion(ReferenceClient):
     def called(self, params: Params) -> Outcome:
         kept, self.kept = self.kept, {}
         return super().called({**params, **kept})
+
+
+@client_mutant(
+    kills="elicitation/client-state-echo", because="asked for again[^§]*with requestState"
+)
+class GoesOnAfterATimeOut(ReferenceClient):
+    """After a time-out of its own, the next call has the state of the one that got no answer."""
+
+    kept: Mapping[str, Any] = {}
+
+    def called(self, params: Params) -> Outcome:
+        usual, (kept, self.kept) = self.connection.request, (self.kept, {})
+
+        def request(method: str, sent: Params, answers: Answers = nothing_asked) -> Params:
+            if INPUT_RESPONSES not in sent:
+                return usual(method, sent, answers)
+            with impatient(self.connection):
+                try:
+                    return usual(method, sent, answers)
+                except BrokenOff as error:
+                    if timed_out(error) and REQUEST_STATE in sent:
+                        self.kept = {REQUEST_STATE: sent[REQUEST_STATE]}
+                    raise
+
+        self.connection.request = request  # type: ignore[assignment]
+        try:
+            return super().called({**params, **kept})
+        finally:
+            self.connection.request = usual
 
 
 # ---- the retry
