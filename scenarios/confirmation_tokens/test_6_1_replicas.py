@@ -1,59 +1,31 @@
 """Confirmation tokens at two replicas: what is used or revoked at one is so at the other.
 
 Reading: replicas need not share their tokens (a load balancer may keep each client at one). If a
-token of the one is good at the other, it is good once for both.
+token of the one is good at the other, it is good once for both. Whose a quota is the document does
+not say, so one that each replica counts for itself is information.
 """
-
-import contextlib
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.base.replicas import all_at_once
-from pytest_mcp_approval.families.confirmation_tokens.driver import ConfirmationTokens
+from pytest_mcp_approval.families.confirmation_tokens.replicas import forget_runs, other_replica
 
 EACH = 4
 
 
-@contextlib.contextmanager
-def _replica(tokens):
-    """The other one, which serves honest calls and takes tokens of the first."""
-    target = tokens.target.replica()
-    if target is None:
-        raise NotApplicable("no second replica of the target is named (another target)")
-    try:
-        other = ConfirmationTokens(target)
-        with tokens.honest_step("the replica refuses honest calls"):
-            fresh = other.issue(tokens.operation.name, tokens.operation.params)
-        if not other.redeem(fresh).succeeded:
-            raise NotVerified("the replica refuses honest calls")
-        tokens.honest()
-        if not other.redeem(tokens.issue()).succeeded:
-            raise NotApplicable("the replicas do not share their tokens")
-        _forget(tokens, other)
-        yield other
-    finally:
-        target.close()
-
-
-def _forget(tokens, other):
-    """Replicas may show each other's runs, which must not count for later calls."""
-    tokens.driver.forget()
-    other.forget()
-
-
 @requirement("confirmation_tokens/6.1-replay", needs=[])
 def test_a_token_of_one_replica_is_good_once_for_both(tokens):
-    with _replica(tokens) as other:
+    with other_replica(tokens) as other:
         issued = tokens.issue()
         sent = "a token of the first replica, at the second"
         tokens.expect_run(other.redeem(issued), sent=sent)
-        _forget(tokens, other)
+        forget_runs(tokens, other)
         tokens.expect_not_run(tokens.redeem(issued), sent=f"{sent}, and then at the first")
         tokens.expect_not_run(other.redeem(issued), sent=f"{sent}, and again")
 
 
 @requirement("confirmation_tokens/6.1-replay", needs=[])
 def test_of_many_at_both_replicas_one_runs(tokens):
-    with _replica(tokens) as other:
+    with other_replica(tokens) as other:
         issued = tokens.issue()
         call = ("tools/call", tokens.driver.redeem_params(issued))
         calls = [(one.session, call) for one in (tokens.driver, other) for _ in range(EACH)]
@@ -75,10 +47,61 @@ def test_of_many_at_both_replicas_one_runs(tokens):
 def test_what_is_revoked_at_one_replica_is_revoked_at_the_other(tokens):
     if not tokens.table.introspection:
         raise NotApplicable("tokens cannot be revoked, as far as the table says (introspection)")
-    with _replica(tokens) as other:
+    with other_replica(tokens) as other:
         issued = tokens.issue()
         if not tokens.driver.revoke(issued.token).succeeded:
             raise NotVerified("a token could not be revoked")
         tokens.expect_not_run(
             other.redeem(issued), sent="a token that was revoked at one replica, at the other"
         )
+
+
+# ---- quota pauses
+
+
+@requirement("confirmation_tokens/2.1-quota")
+def test_a_quota_token_of_one_replica_is_good_once_for_both(tokens):
+    """Each is paused before the token is used there: otherwise it could run without any."""
+    operation = tokens.with_("quota")
+    with other_replica(tokens) as other:
+        issued = _paused(tokens, tokens.driver, operation)
+        _paused(tokens, other, operation)
+        forget_runs(tokens, other)
+        if not other.redeem(issued).executed:
+            raise NotApplicable("the replicas do not share their quota tokens")
+        sent = f"{operation.name}, paused, with a quota token of the first replica at the second"
+        for place, driver in {"at the first": tokens.driver, "there again": other}.items():
+            _paused(tokens, driver, operation)
+            forget_runs(tokens, other)
+            tokens.expect_not_run(driver.redeem(issued), sent=f"{sent}, and then {place}")
+
+
+@requirement("confirmation_tokens/2.1-quota")
+def test_a_pause_at_one_replica_is_one_at_the_other(tokens):
+    operation = tokens.with_("quota")
+    with other_replica(tokens) as other:
+        # Alone, the second replica has runs left after a pause; without any it pauses anyway.
+        _resumed(tokens, other, operation)
+        if not other.call(operation.name, operation.params).executed:
+            raise NotApplicable(f"{operation.name} pauses after each run: no count to compare")
+        _resumed(tokens, other, operation)
+        _paused(tokens, tokens.driver, operation)
+        forget_runs(tokens, other)
+        if other.call(operation.name, operation.params).executed:
+            tokens.left_open(
+                f"while {operation.name} is paused at one replica it runs at another, since each "
+                "counts its own quota",
+                page="docs/at-most-once.md",
+            )
+
+
+def _paused(tokens, driver, operation):
+    with tokens.honest_step("the operation with a quota did not pause"):
+        return driver.paused(operation.name, operation.params)
+
+
+def _resumed(tokens, driver, operation):
+    """Paused, and resumed with the token of the pause: one run, and more may be left."""
+    issued = _paused(tokens, driver, operation)
+    forget_runs(tokens, driver)
+    tokens.need_served(driver.redeem(issued), "a quota token did not end a pause")

@@ -1,4 +1,8 @@
-"""Confirmation tokens, section 6.5: bursts are slowed, and honest use goes on afterwards."""
+"""Confirmation tokens, section 6.5: bursts are slowed, and honest use goes on afterwards.
+
+Reading: the document does not say what is counted together, so a limit that each replica counts for
+itself is information.
+"""
 
 import secrets
 import statistics
@@ -9,6 +13,7 @@ from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, may_poison
 from pytest_mcp_approval.families.base.driver import DriverError
 from pytest_mcp_approval.families.confirmation_tokens.driver import TOGETHER
 from pytest_mcp_approval.families.confirmation_tokens.outcome import is_limit
+from pytest_mcp_approval.families.confirmation_tokens.replicas import other_replica
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
     CONFIRMATION_PREFIX,
     RATE_LIMITED,
@@ -17,6 +22,9 @@ from pytest_mcp_approval.support.deadline import Deadline
 
 _SECONDS = 20.0
 """For one burst: a server that is slow, or far away, must not take minutes."""
+_FEWEST = 8
+"""A limit that comes earlier says nothing at another replica, where a few honest calls were made.
+"""
 
 
 def _issues(tokens):
@@ -103,3 +111,28 @@ def _slowed(tokens, kind):
     tokens.driver.forget()
     outcome = tokens.redeem(tokens.issue())
     tokens.expect_run(outcome, sent=f"an honest call, after {number} {kind} and the limit's time")
+
+
+@may_poison
+@requirement("confirmation_tokens/6.5-rate-limit")
+@pytest.mark.parametrize("kind", BURSTS)
+def test_a_limit_at_one_replica_is_one_at_the_other(tokens, kind):
+    """A burst up to the limit at one; then half as many at the other, which alone would take them
+    all."""
+    with tokens.spending_limits(), other_replica(tokens) as other:
+        make_call = BURSTS[kind](tokens)
+        tokens.driver.meets_limits = other.meets_limits = False
+        found = _limited(tokens, kind, make_call)
+        if found is None or found[1] is None:
+            raise NotApplicable(f"{kind} are not refused after a burst, so nothing can be compared")
+        number, _ = found
+        if number < _FEWEST:
+            raise NotVerified(f"{kind} are limited from number {number} on: too early", minor=True)
+        few = min(TOGETHER, number // 2)
+        replies = other.send_together([make_call() for _ in range(few)])
+        # Some may be served: a limit that is counted for both gives way as time passes.
+        if not any(is_limit(reply, other.binding.read(reply)) for reply in replies):
+            tokens.left_open(
+                f"{kind} are limited at one replica, and {few} more are served at another",
+                page="docs/at-most-once.md",
+            )

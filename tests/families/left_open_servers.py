@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+from pytest_mcp_approval.reference_server.confirmation_tokens.extension import (
+    ConfirmationExtension,
+)
+from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
+from pytest_mcp_approval.reference_server.confirmation_tokens.store import TokenStore
 from pytest_mcp_approval.reference_server.execution_tokens.extension import ExecutionExtension
 from pytest_mcp_approval.reference_server.gateway_consent.extension import GatewayExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
@@ -46,6 +52,22 @@ class _Anybodys(PrepareConfirmExtension):
     gate_class = _AnybodysGate
 
 
+class _CountsAlone(ConfirmationGate):
+    """Keeps rate limits and quotas in its process, and tokens where all replicas find them."""
+
+    def __init__(self, *given: Any, **more: Any) -> None:
+        super().__init__(*given, **more)
+        own, shared = TokenStore(), self.store
+        counting = ("take", "left", "count_run", "clear_runs")
+        names = [name for name in dir(TokenStore) if not name.startswith("_")]
+        found = {name: getattr(own if name in counting else shared, name) for name in names}
+        self.store = cast(TokenStore, SimpleNamespace(**found))
+
+
+class _LimitsOfItsOwn(ConfirmationExtension):
+    gate_class = _CountsAlone
+
+
 def _served(part: type) -> Callable[..., ReferenceServer]:
     def make(**options: Any) -> ReferenceServer:
         return having(part, options)
@@ -58,3 +80,4 @@ first_key_free = _served(_FirstKeyFree)
 with_code = _served(_WithCode)
 arbiter_elsewhere = _served(_ArbiterElsewhere)
 anybodys_tokens = _served(_Anybodys)
+limits_of_its_own = _served(_LimitsOfItsOwn)

@@ -10,6 +10,9 @@ from tests.inner_runs import Verdicts, plugin_options
 
 SERVERS = "python:tests.families.left_open_servers"
 PLAIN = "verifier:tests.families.execution_tokens.plain_verifiers:any_nonce"
+LIMITS = (
+    "confirmation_tokens/test_6_5_rate_limit.py::test_a_limit_at_one_replica_is_one_at_the_other"
+)
 CASES = {
     "sep2672/test_left_open.py::test_a_caller_cannot_approve_with_a_further_key_of_its_own": (
         "reference",
@@ -35,6 +38,19 @@ CASES = {
         f"{SERVERS}:anybodys_tokens",
         "reference",
         "another user who holds a token can confirm",
+    ),
+    **{
+        f"{LIMITS}[{kind}]": (
+            f"{SERVERS}:limits_of_its_own",
+            "reference:in-process+sqlite",
+            f"{kind} are limited at one replica, and 20 more are served at another",
+        )
+        for kind in ("issues", "failed validations", "revocations")
+    },
+    "confirmation_tokens/test_6_1_replicas.py::test_a_pause_at_one_replica_is_one_at_the_other": (
+        f"{SERVERS}:limits_of_its_own",
+        "reference:in-process+sqlite",
+        "is paused at one replica it runs at another",
     ),
 }
 

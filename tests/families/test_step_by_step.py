@@ -31,6 +31,10 @@ HANDED_ROUND = {
     for family, (file, words) in SCENARIOS.items()
     if family != "gateway_consent"  # its processes share no consent for one call
 }
+QUOTA_TOKEN = (
+    "mcp-approval/confirmation_tokens/test_6_1_replicas.py::"
+    "test_a_quota_token_of_one_replica_is_good_once_for_both"
+)
 NOT_USUAL = {"gateway_consent": "consents-kept"}
 
 
@@ -80,6 +84,17 @@ def test_what_a_replica_does_not_tell_the_others_is_found(inner_session, broken,
     found = judged(inner_session, family, HANDED_ROUND[family])
     assert found["verdict"] == Verdict.FAILED, found["why"]
     assert "begun at replica" in found["evidence"]["sent"]
+
+
+@pytest.mark.parametrize(
+    ("fault", "verdict"), {"marks-in-memory": Verdict.FAILED, "": Verdict.PASSED}.items()
+)
+def test_a_quota_token_that_serves_at_each_replica_is_found(inner_session, broken, fault, verdict):
+    broken(fault)
+    found = judged(inner_session, "confirmation_tokens", QUOTA_TOKEN)
+    assert found["verdict"] == verdict, found["why"]
+    if fault:
+        assert "and then at the first" in found["evidence"]["sent"]
 
 
 def test_a_server_that_writes_at_once_passes(inner_session, broken):

@@ -16,7 +16,10 @@ _DIALOGS = "tests/families/gateway_consent/test_exec_gateway.py"
 SHOWN_ELSEWHERE = {
     **{f"{CEREMONIES}::{scenario.partition('[')[0]}": _PAGES for scenario in BITES},
     # They tell what a document leaves open, so that no server can break it.
-    **{f"mcp-approval/{scenario}": "tests/families/test_left_open.py" for scenario in LEFT_OPEN},
+    **{
+        f"mcp-approval/{scenario.partition('[')[0]}": "tests/families/test_left_open.py"
+        for scenario in LEFT_OPEN
+    },
     # They kill a process, or need several; broken servers are run in this one.
     **dict.fromkeys(
         [*KILLED.values(), *HANDED_ROUND.values()], "tests/families/test_step_by_step.py"

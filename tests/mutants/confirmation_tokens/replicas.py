@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 
+from pytest_mcp_approval.families.confirmation_tokens.vocabulary import TokenType
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.minting import StoredTokens
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
@@ -75,3 +76,17 @@ class RevokesInItsMemory(ConfirmationGate):
 
     def find(self, attempt: RedemptionAttempt) -> TokenRecord | None:
         return None if attempt.token in self.revoked else super().find(attempt)
+
+
+@broken(kills="2.1-quota", because="at the second, and then at the first[^§]*operation run")
+class EndsPausesInItsMemory(StoredTokens):
+    """Notes in its own memory which quota tokens were used."""
+
+    def use(self, record: TokenRecord) -> bool:
+        if record.type is not TokenType.QUOTA:
+            return super().use(record)
+        used: set[str] = self.__dict__.setdefault("used", set())
+        if record.id in used:
+            return False
+        used.add(record.id)
+        return True
