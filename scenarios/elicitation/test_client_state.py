@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from pytest_mcp_approval.catalogue import requirement
@@ -96,7 +98,7 @@ def test_a_state_belongs_to_its_call_and_to_no_other(asked_by_result, end):
         asked.expect_clean(one, sent=sent)
 
 
-LATE = {"no answer": HangUp(), "an answer too late": text_result("closed")}
+LATE: dict[str, Any] = {"no answer": HangUp(), "an answer too late": text_result("closed")}
 
 
 @requirement("elicitation/client-state-echo")

@@ -175,7 +175,7 @@ def test_a_challenge_goes_out_once_whatever_becomes_of_it(approving, failure):
     approving.expect_each_challenge_once(sent=again)
 
 
-LATE = {"no answer": HangUp(), "an answer too late": text_result("deleted")}
+LATE: dict[str, Any] = {"no answer": HangUp(), "an answer too late": text_result("deleted")}
 
 
 @requirement("sep2672/4.5-client-never-reuses")
