@@ -267,8 +267,7 @@ class Settings:
     explore: float = _option(
         0.0,
         "explore=SECONDS",
-        "also explore: walks that nobody listed, for so many seconds in all (default: 60; "
-        "docs/exploration.md)",
+        "also explore what nobody listed, for so long (default: 60; docs/exploration.md)",
         optional="60",
         parse=values.budget,
         form=values.TRUE_OR_SECONDS,

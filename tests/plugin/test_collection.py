@@ -71,7 +71,7 @@ def test_naming_one_scenario_imports_its_file_and_its_family_only(suite, options
     for family, modules in parts.items():
         # What a test author uses is loaded with the plugin. Of other families the survey of tools
         # that ask nobody needs to know which tools they gate, and nothing behind that.
-        light = not modules & {"driver", "exploration", "fixtures", "preflight", "scenario"}
+        light = not modules & {"exploration", "fixtures", "scenario"}
         assert light or family in ("base", "sep2672"), (family, modules)
 
 

@@ -63,7 +63,7 @@ def test_what_help_shows_of_ours_fits_one_screen(suite, monkeypatch: pytest.Monk
     text = suite.run("--help", target=None).stdout.str()
     _, _, ours = text.partition("conformance of human approval")
     shown = ours.partition("\n\n")[0]
-    assert len(shown.splitlines()) <= 42
+    assert len(shown.splitlines()) <= 44
     assert "--mcp-approval-set=TABLE.KEY=VALUE" in shown
     for option in OPTIONS:
         assert (f"--mcp-approval-{option.name}" in shown) or option.hidden, option.name
