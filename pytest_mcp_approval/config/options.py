@@ -267,7 +267,7 @@ class Settings:
     explore: float = _option(
         0.0,
         "explore=SECONDS",
-        "also explore what nobody listed, for so long (default: 60; docs/exploration.md)",
+        "also explore, for so long (default: 60; docs/exploration.md)",
         optional="60",
         parse=values.budget,
         form=values.TRUE_OR_SECONDS,
