@@ -175,7 +175,7 @@ def test_tests_of_the_users_own_fail_with_one_line(hostile: HostileServers) -> N
         """
     )
     visit = hostile.visit(
-        "stdio", options=[str(path)], first=4, at="tools/list", do="die", stays_dead=True
+        "stdio", options=[str(path)], first=5, at="tools/list", do="die", stays_dead=True
     )
     assert visit.exit_code == 1
     assert visit.text.count("the target is gone: env") >= 4
