@@ -8,6 +8,8 @@ is one line: the place of the key, what was got, what was expected. Knows no opt
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import marshal
 import math
 import re
 import types
@@ -16,7 +18,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
 from ..support.nearest import expected
 
@@ -151,7 +153,36 @@ def key_of(one: dataclasses.Field[Any]) -> str:
 
 
 def read(kind: type[Kind], given: Any, place: Place) -> Kind:
-    """The dataclass; `SettingsError` if a value cannot be used."""
+    """The dataclass; `SettingsError` if a value cannot be used.
+
+    What was read before, in the same place and the same values, is not read again: every check
+    reads its family's table, and tables are large. They are frozen.
+    """
+    key = _key_of(kind, given, place)
+    if key in _TABLES:
+        return cast(Kind, _TABLES[key])
+    told = len(place.sources.old)
+    found = _read(kind, given, place)
+    if key is not None and len(place.sources.old) == told:  # else it must be told again
+        if len(_TABLES) >= _MOST_TABLES:
+            _TABLES.clear()
+        _TABLES[key] = found
+    return found
+
+
+_TABLES: dict[tuple[Any, ...] | None, Any] = {}
+_MOST_TABLES = 200
+
+
+def _key_of(kind: type[Any], given: Any, place: Place) -> tuple[Any, ...] | None:
+    """None for what has no bytes. By bytes: 1 and true are equal, and are not the same setting."""
+    try:
+        return kind, place.keys, hashlib.sha256(marshal.dumps(given, 2)).digest()
+    except ValueError:
+        return None
+
+
+def _read(kind: type[Kind], given: Any, place: Place) -> Kind:
     values = read_fields(kind, given, place)
     try:
         return kind(**values)
@@ -240,7 +271,7 @@ def _convert(hint: Any, rule: Rule, value: Any, place: Place) -> Any:
     if hint is Any:
         return value
     if dataclasses.is_dataclass(hint):
-        return read(hint, value, place)  # type: ignore[arg-type]
+        return _read(hint, value, place)  # type: ignore[arg-type]
     if kind is tuple:
         return _list(members[0], rule, value, place)
     if isinstance(kind, type) and issubclass(kind, Mapping):

@@ -104,9 +104,10 @@ class Aftermath:
         with contextlib.suppress(ClockError):  # already reported
             target.clock.release()
         odd = seen.something_odd or result.verdict not in _QUIET
-        problem = self._ask(getattr(health, "glance", health.honest_approval), target)
+        glance = getattr(health, "glance", health.honest_approval)
+        problem = self._ask(glance, target)
         by_glance = bool(problem)
-        if odd or by_glance:
+        if by_glance or (odd and glance is not health.honest_approval):
             problem = self._whole_look(health, target)
         if not problem:
             if problem == "" and odd:

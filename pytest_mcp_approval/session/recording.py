@@ -54,6 +54,8 @@ class RunRecord:
         self._began = now()
         self._tells_all = any(path.suffix.lower() == ".html" for path in self.settings.reports)
         """Only the HTML page shows what was said in checks that are in order."""
+        self._tells_wrong = self._tells_all or self.settings.findings is not None
+        self._tells_wrong |= any(path.suffix.lower() == ".json" for path in self.settings.reports)
         self.lines: list[tuple[str, bool]] = []
         """Lines for the terminal, each with whether it is bad news."""
 
@@ -68,7 +70,7 @@ class RunRecord:
                 again = replay_command(self.state, file)
         taken, text = phase.record, ""
         if taken is not None:
-            if self._tells_all or is_told(result):
+            if self._tells_all or (self._tells_wrong and is_told(result)):
                 passed = result.verdict is Verdict.PASSED
                 family = phase.rules[0].family
                 text = conversation_text(taken, secrets, passed=passed, family=family)
