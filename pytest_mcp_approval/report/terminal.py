@@ -36,7 +36,7 @@ def header_lines(found: Sequence[tuple[str, str]]) -> list[str]:
     lines: list[str] = []
     for name, value in found:
         lead = "mcp-approval  " if not lines else " " * 14
-        lines.append(f"{lead}{name:<9}{value}")
+        lines.append(f"{lead}{name:<8} {value}")
     return lines
 
 
