@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ..catalogue import Requirement, Verdict, catalogue, families
+from ..catalogue import Finding, Requirement, Verdict, catalogue, families
 from ..catalogue.marking import rules_of
 from ..catalogue.requirements import selected
 from ..config.markers import MARKER, MAY_POISON
@@ -180,8 +180,13 @@ class RunHooks:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        report = yield
         rules = rules_of(item)
+        if rules and call.excinfo is not None and isinstance(call.excinfo.value, Finding):
+            # Its own lines take the place of a traceback, for which pytest would read and parse
+            # the sources of every frame.
+            vars(item)["repr_failure"] = lambda error: str(error.value)
+        report = yield
+        vars(item).pop("repr_failure", None)
         if rules:
             phase = Phase(item, call, report, rules)
             result = blank_result(phase)
