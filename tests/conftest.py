@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.long_first import long_first
-from tests.warm_python import start_servers_warm
+from tests.warm_python import start_servers_warm, start_workers_cold, start_workers_warm
 
 pytest_plugins = ["pytester"]
 
@@ -56,6 +56,17 @@ def pytest_collection() -> Generator[None, Any, Any]:
         gc.freeze()
         gc.set_threshold(10_000)
         gc.enable()
+
+
+def pytest_collection_finish() -> None:
+    """Not earlier: our own workers have been started by then, and what comes is of inner runs."""
+    start_workers_warm()
+
+
+@pytest.fixture
+def cold_workers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers of inner runs load what they need by themselves, as those of users do."""
+    start_workers_cold(monkeypatch)
 
 
 @pytest.hookimpl(trylast=True)

@@ -13,7 +13,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 HINT = "no PostgreSQL: install postgresql"
@@ -33,23 +33,55 @@ def find_postgresql() -> Path | None:
 
 
 class PostgreSQL:
-    """A running cluster; each test creates its own databases in it."""
+    """A running cluster; each test has its own databases in it."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
         self._numbers = itertools.count(1)
+        self._free: list[str] = []
 
     def url(self, database: str) -> str:
         return f"postgresql+psycopg://approval@/{database}?host={self._folder}"
 
     def new_database(self) -> str:
         """The SQLAlchemy URL of a new, empty database."""
+        name = f"test_{next(self._numbers)}"
+        self._execute("postgres", f"CREATE DATABASE {name}")
+        return self.url(name)
+
+    @contextlib.contextmanager
+    def empty_databases(self) -> Iterator[Callable[[], str]]:
+        """Gives URLs of empty databases, which are emptied at the end and used again: each one that
+        is created copies seven megabytes in three hundred files."""
+        lent: list[str] = []
+
+        def lend() -> str:
+            lent.append(self._free.pop() if self._free else self.new_database())
+            return lent[-1]
+
+        try:
+            yield lend
+        finally:
+            for url in lent:
+                self._empty(url.partition("?")[0].rpartition("/")[2])
+            self._free += lent
+
+    def _empty(self, name: str) -> None:
+        """Also of what a session that was never closed still holds."""
+        others = f"datname = '{name}' AND pid <> pg_backend_pid()"
+        self._execute(
+            name,
+            f"SELECT pg_terminate_backend(pid, 10000) FROM pg_stat_activity WHERE {others}",
+            "DROP SCHEMA public CASCADE",
+            "CREATE SCHEMA public",
+        )
+
+    def _execute(self, database: str, *statements: str) -> None:
         import psycopg
 
-        name = f"test_{next(self._numbers)}"
-        with psycopg.connect(self._conninfo(), autocommit=True) as connection:
-            connection.execute(f"CREATE DATABASE {name}".encode())
-        return self.url(name)
+        with psycopg.connect(self._conninfo(database), autocommit=True) as connection:
+            for statement in statements:
+                connection.execute(statement.encode())
 
     def wait_until_ready(self, process: subprocess.Popen[bytes]) -> None:
         import psycopg
@@ -64,8 +96,8 @@ class PostgreSQL:
                 assert time.monotonic() < give_up, "PostgreSQL did not start"
                 time.sleep(0.02)
 
-    def _conninfo(self) -> str:
-        return f"host={self._folder} user=approval dbname=postgres connect_timeout=10"
+    def _conninfo(self, database: str = "postgres") -> str:
+        return f"host={self._folder} user=approval dbname={database} connect_timeout=10"
 
 
 @contextlib.contextmanager

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import select
 import signal
 import socket
 import subprocess
@@ -13,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from pytest_mcp_approval.support.child import Child
+from tests.inner_runs import plugin_options
 from tests.warm_python import SERVER, warm_python
 
 PROGRAM = """
@@ -22,6 +24,13 @@ for line in sys.stdin:
     print(line.upper(), end="", flush=True)
 print("the end", file=sys.stderr)
 sys.exit(7)
+"""
+SHORT = """
+import sys
+print(*sys.argv, sys.path[0])
+print("caf\\xe9 \\u2713")
+print("caf\\xe9 \\u2713", file=sys.stderr)
+print(__name__)
 """
 DEADLINE = 60
 
@@ -47,6 +56,65 @@ def test_arguments_environment_folder_streams_and_exit_code(program, tmp_path):
     first, second = output.splitlines()
     assert first == f"['one', 'two'] hello {tmp_path} __main__"
     assert (second, errors, program.returncode) == ("SOME TEXT", "the end\n", 7)
+
+
+@pytest.mark.parametrize("way", ["-c", "a script"])
+def test_code_and_scripts_are_started_as_well(tmp_path, way):
+    script = tmp_path / "elsewhere" / "script.py"
+    script.parent.mkdir()
+    script.write_text(SHORT)
+    words = ["-u", "-c", SHORT] if way == "-c" else [str(script)]
+    done = subprocess.run(
+        [*warm_python(), *words, "one"],
+        capture_output=True,
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONIOENCODING": "latin-1:replace"},
+        timeout=DEADLINE,
+        check=False,
+    )
+    first = b"-c" if way == "-c" else bytes(script)
+    folder = b"" if way == "-c" else bytes(script.parent)
+    assert done.stdout.splitlines() == [first + b" one " + folder, b"caf\xe9 ?", b"__main__"]
+    assert (done.stderr, done.returncode) == (b"caf\xe9 \\u2713\n", 0)
+
+
+@pytest.mark.parametrize("way", ["-u", "PYTHONUNBUFFERED"])
+def test_what_is_not_buffered_comes_at_once(way):
+    code = "import sys; sys.stdout.write('now'); sys.stdin.read()"
+    words = ["-u"] if way == "-u" else []
+    with subprocess.Popen(
+        [*warm_python(), *words, "-c", code],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        env={**os.environ, **({} if words else {way: "1"})},
+    ) as running:
+        try:
+            assert select.select([running.stdout], [], [], DEADLINE)[0]
+        finally:
+            running.kill()
+
+
+def test_workers_of_inner_runs_have_everything_loaded(pytester: pytest.Pytester):
+    """Also those of a run that was itself started so."""
+    pytester.makepyfile(
+        """
+        import sys
+
+        def test_what_is_loaded():
+            assert "pytest_mcp_approval.reference_server.assembly" in sys.modules
+            assert "PYTEST_XDIST_WORKER" in __import__("os").environ
+        """
+    )
+    plain = ("-p", "no:cacheprovider", *plugin_options(), "-n1")
+    pytester.runpytest_inprocess(*plain).assert_outcomes(passed=1)
+    pytester.run(*warm_python(), "-m", "pytest", *plain).assert_outcomes(passed=1)
+
+
+@pytest.mark.usefixtures("cold_workers")
+def test_workers_can_load_what_they_need_by_themselves(pytester: pytest.Pytester):
+    pytester.makepyfile("import sys\ndef test_it(): assert 'mcp' not in sys.modules")
+    run = pytester.runpytest_inprocess("-p", "no:cacheprovider", *plugin_options(), "-n1")
+    run.assert_outcomes(passed=1)
 
 
 def test_a_signal_reaches_it_and_its_end_is_told(program):

@@ -1,10 +1,11 @@
 """Programs of ours that are started warm: forked from a process that has loaded everything.
 
 A reference server in a process of its own spends over a second of processor time loading the MCP
-SDK, and the tests start hundreds. `warm_python()` gives the words of a command that take the place
-of `sys.executable` in front of `-m MODULE`. What it starts behaves like the program itself: the
-same streams, signals, exit code and end. It is not for tests of the start itself, nor for anything
-that must be in place when a process begins, such as libfaketime.
+SDK, a run of the suite or one of its workers as much, and the tests start hundreds. `warm_python()`
+gives the words of a command that take the place of `sys.executable` in front of `-m MODULE`,
+`-c CODE` or a script. What it starts behaves like the program itself: the same streams, signals,
+exit code and end. It is not for tests of the start itself, nor for anything that must be in place
+when a process begins, such as libfaketime.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import gc
 import importlib
+import io
 import json
 import os
 import runpy
@@ -25,12 +27,18 @@ import time
 from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any
+
+import pytest
+from _pytest.config import _prepareconfig
+from execnet import XSpec, gateway_io
 
 SERVER = "pytest_mcp_approval.reference_server"
 LOADED = (
-    f"{SERVER}.command_line",
-    f"{SERVER}.assembly",
+    "tests.inner_runs",  # loads the suite and the server
+    "xdist.remote",
+    "hypothesis",
     "uvicorn.loops.auto",
     "uvicorn.protocols.http.auto",
     "uvicorn.lifespan.on",
@@ -43,7 +51,7 @@ _FORKS = hasattr(os, "fork") and hasattr(socket, "send_fds")
 
 @cache
 def warm_python() -> tuple[str, ...]:
-    """In the place of `sys.executable`, in front of `-m`. Started once for each process."""
+    """In the place of `sys.executable`. Started once for each process."""
     if not _FORKS:
         return (sys.executable,)
     folder = tempfile.TemporaryDirectory(prefix="warm-")
@@ -59,6 +67,10 @@ def warm_python() -> tuple[str, ...]:
     _KEPT.extend((folder, keeper))
     assert keeper.stdout is not None
     assert keeper.stdout.readline() == b"ready\n", "the process that has everything loaded ended"
+    return _stub(place)
+
+
+def _stub(place: str) -> tuple[str, ...]:
     return (sys.executable, "-I", "-S", str(STUB), place)
 
 
@@ -66,7 +78,7 @@ _KEPT: list[object] = []
 """Until this process ends."""
 
 
-def start_servers_warm() -> None:
+def start_servers_warm(python: Callable[[], tuple[str, ...]] = warm_python) -> None:
     """From now on the suite, as far as it runs in this process, starts reference servers warm."""
     from pytest_mcp_approval.support import child
     from pytest_mcp_approval.support.command import start as cold
@@ -74,10 +86,28 @@ def start_servers_warm() -> None:
     def start(words: Sequence[str], directory: str | Path | None, **given: Any) -> Any:
         preloaded = "LD_PRELOAD" in (given.get("env") or os.environ)
         if [*words[:3]] == [sys.executable, "-m", SERVER] and not preloaded:
-            words = [*warm_python(), *words[1:]]
+            words = [*python(), *words[1:]]
         return cold(words, directory, **given)
 
     setattr(child, "start", start)  # noqa: B010 mypy allows no other way
+
+
+_cold_worker = gateway_io.popen_args
+
+
+def start_workers_warm(python: Callable[[], tuple[str, ...]] = warm_python) -> None:
+    """From now on workers of runs with pytest-xdist in this process have everything loaded."""
+
+    def words(spec: XSpec) -> list[str]:
+        first, *others = _cold_worker(spec)
+        return [*(python() if first == sys.executable else [first]), *others]
+
+    setattr(gateway_io, "popen_args", words)  # noqa: B010 mypy allows no other way
+
+
+def start_workers_cold(patch: pytest.MonkeyPatch) -> None:
+    """Until it is undone."""
+    patch.setattr(gateway_io, "popen_args", _cold_worker)
 
 
 Program = Callable[[], None]
@@ -87,6 +117,7 @@ class _Keeper:
     """Listens, forks, and tells each stub how its program ended."""
 
     def __init__(self, place: str) -> None:
+        self._place = place
         self._listener = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self._listener.bind(place)
         self._listener.listen(64)
@@ -135,7 +166,7 @@ class _Keeper:
         process = os.fork()
         if not process:
             self._leave()
-            return lambda: _run(words, environment, folder, streams)
+            return lambda: _run(words, environment, folder, streams, self._place)
         for stream in streams:
             os.close(stream)
         self._stubs[process] = link
@@ -188,8 +219,10 @@ def _exactly(link: socket.socket, length: int) -> bytes:
     return b"".join(pieces)
 
 
-def _run(words: list[str], environment: dict[str, str], folder: str, streams: list[int]) -> None:
-    """As `python -m` would, in this process."""
+def _run(
+    words: list[str], environment: dict[str, str], folder: str, streams: list[int], place: str
+) -> None:
+    """As `python` with these words would, in this process."""
     for number, stream in enumerate(streams):
         os.dup2(stream, number)
         os.close(stream)
@@ -198,17 +231,56 @@ def _run(words: list[str], environment: dict[str, str], folder: str, streams: li
     os.chdir(folder)
     time.tzset()
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    flag, module, *arguments = words
-    assert flag == "-m", f"a warm start needs -m MODULE, got {flag}"
-    sys.argv = [module, *arguments]
-    paths = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
-    sys.path[:0] = [folder, *paths]
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    start_servers_warm(lambda: _stub(place))
+    start_workers_warm(lambda: _stub(place))
+    unbuffered = words[0] == "-u"
+    words = words[unbuffered:]
+    _set_up_streams(environment, unbuffered)
+    kind, *arguments = words
+    sys.path.remove(str(ROOT))  # it was put there for this module
+    paths = [one for one in environment.get("PYTHONPATH", "").split(os.pathsep) if one]
+    if kind == "-m":
+        sys.argv, sys.path[:0] = arguments, [folder, *paths]
+        runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
+    elif kind == "-c":
+        sys.argv, sys.path[:0] = ["-c", *arguments[1:]], ["", *paths]
+        main = sys.modules["__main__"] = ModuleType("__main__")
+        exec(compile(arguments[0], "<string>", "exec"), vars(main))
+    else:
+        assert not kind.startswith("-"), f"a warm start knows no option {kind}"
+        sys.argv, sys.path[:0] = words, [str(Path(kind).resolve().parent), *paths]
+        runpy.run_path(kind, run_name="__main__")
+
+
+def _set_up_streams(environment: dict[str, str], unbuffered: bool) -> None:
+    """Those that are there were made for the streams of the keeper."""
+    encoding, _, errors = environment.get("PYTHONIOENCODING", "").partition(":")
+    unbuffered = unbuffered or bool(environment.get("PYTHONUNBUFFERED"))
+    encoding, errors = encoding or "utf-8", errors or "strict"
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        raw = io.FileIO(number, "w" if number else "r", closefd=False)
+        if not number:
+            binary: Any = io.BufferedReader(raw)
+        else:
+            binary = raw if unbuffered else io.BufferedWriter(raw)
+        stream = io.TextIOWrapper(
+            binary,
+            encoding,
+            "backslashreplace" if name == "stderr" else errors,
+            line_buffering=name == "stderr" or raw.isatty(),
+            write_through=unbuffered,
+        )
+        setattr(sys, name, stream)
+        setattr(sys, f"__{name}__", stream)
 
 
 def _main(place: str) -> None:
+    # As a run of pytest loads them: another one would otherwise complain that modules of plugins
+    # were loaded before their assertions could be rewritten.
+    config = _prepareconfig(["--noconftest", "-c", os.devnull])
     for module in LOADED:
         importlib.import_module(module)
+    config._ensure_unconfigure()
     from pytest_mcp_approval.reference_server.assembly import default_extensions
 
     default_extensions()

@@ -28,7 +28,7 @@ from .ending import Ending
 from .exploration import Explorations
 from .failure_text import FailureText, tell_failure
 from .garbage import SeldomSearches
-from .judging import blank_result, downgrade_should, judge, tell_pytest
+from .judging import blank_result, downgrade_should, judge, needs_no_traceback, tell_pytest
 from .phase import NOTES, Phase, Step, recorded
 from .progress import Progress
 from .proof import NOTHING_PROVED, Proof
@@ -180,8 +180,12 @@ class RunHooks:
     def pytest_runtest_makereport(
         self, item: pytest.Item, call: pytest.CallInfo[Any]
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-        report = yield
         rules = rules_of(item)
+        if rules and call.excinfo is not None and needs_no_traceback(call.excinfo.value):
+            # pytest would read and parse the sources of every frame, for a text that is replaced.
+            vars(item)["_repr_failure_py"] = lambda error, *_, **__: str(error.value)
+        report = yield
+        vars(item).pop("_repr_failure_py", None)
         if rules:
             phase = Phase(item, call, report, rules)
             result = blank_result(phase)

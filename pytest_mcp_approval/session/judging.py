@@ -43,6 +43,15 @@ def blank_result(phase: Phase) -> ScenarioResult | None:
     )
 
 
+def needs_no_traceback(error: BaseException) -> bool:
+    """Whether the steps put words of their own in the place of pytest's."""
+    return isinstance(error, Finding) or _of_the_target(error)
+
+
+def _of_the_target(error: BaseException) -> bool:
+    return isinstance(error, _OF_THE_TARGET) or type(error).__module__.startswith("playwright.")
+
+
 def judge(result: ScenarioResult, phase: Phase) -> ScenarioResult:
     """The scenario's own verdict."""
     error = phase.error
@@ -58,7 +67,7 @@ def judge(result: ScenarioResult, phase: Phase) -> ScenarioResult:
         return replace(unseen, minor=error.minor)
     if isinstance(error, pytest.skip.Exception):
         return result.with_verdict(Verdict.NOT_VERIFIED, str(error.msg))
-    if isinstance(error, _OF_THE_TARGET) or type(error).__module__.startswith("playwright."):
+    if _of_the_target(error):
         return phase.not_verified(result, str(error))
     return result.with_verdict(Verdict.HARNESS_ERROR, f"{type(error).__name__}: {error}")
 

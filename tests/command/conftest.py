@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from pytest_mcp_approval.command.main import main
+from tests.warm_python import warm_python
 
 SMALL_SERVER = Path(__file__).with_name("small_server.py")
 
@@ -54,13 +55,19 @@ def command(folder: Path, capsys: pytest.CaptureFixture[str]) -> Command:
 def command_apart(folder: Path) -> Command:
     """In a process of its own, as users have it."""
 
-    def run(*words: str, variables: Mapping[str, str] | None = None, lines: str = "") -> Said:
-        """`lines` are run before the command."""
+    def run(
+        *words: str,
+        variables: Mapping[str, str] | None = None,
+        lines: str = "",
+        warm: bool = True,
+    ) -> Said:
+        """`lines` are run before the command; unless `warm`, it loads what it needs by itself."""
+        python = warm_python() if warm and not lines else (sys.executable,)
         script = f"import sys\n{lines}\nfrom pytest_mcp_approval.command.main import main\n"
         left_out = ("PYTEST_", "COLUMNS", "GITHUB_", "NO_COLOR", "FORCE_COLOR", "CI")
         own = {name: one for name, one in os.environ.items() if not name.startswith(left_out)}
         done = subprocess.run(
-            [sys.executable, "-c", f"{script}sys.exit(main())", *words],
+            [*python, "-c", f"{script}sys.exit(main())", *words],
             cwd=folder,
             env={**own, "PYTHONIOENCODING": "utf-8", **(variables or {})},
             stdin=subprocess.DEVNULL,

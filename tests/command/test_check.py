@@ -23,7 +23,9 @@ def test_a_run_is_clean_whatever_the_folder_holds(command_apart: Command, folder
     (folder / "test_own.py").write_text("def test_own():\n    assert False\n")
     before = {one.name for one in folder.iterdir()}
     said = command_apart(
-        "check", "reference", *FEW, variables={"PYTEST_ADDOPTS": "--more-nonsense"}
+        *("check", "reference", *FEW),
+        variables={"PYTEST_ADDOPTS": "--more-nonsense"},
+        warm=False,
     )
     assert said.code == 0, said.out + said.err
     assert said.err == ""

@@ -6,7 +6,6 @@ from __future__ import annotations
 import os
 import re
 import subprocess
-import sys
 import tomllib
 from collections.abc import Iterable
 from pathlib import Path
@@ -18,6 +17,7 @@ from pytest_mcp_approval.command.looking import NothingSeenError, Seen, look_at
 from pytest_mcp_approval.command.settings_text import Answers, missing_in, settings_text
 from pytest_mcp_approval.config.settings import check_file, settings_of_line
 from tests.command.conftest import Command, small_server
+from tests.warm_python import warm_python
 
 
 def seen(*words: str, tool: Iterable[str] = ()) -> Seen:
@@ -229,7 +229,7 @@ def test_on_a_terminal_it_asks(folder: Path):
     controller, terminal = os.openpty()
     try:
         process = subprocess.Popen(
-            [sys.executable, "-m", "pytest_mcp_approval.command", "init", small_server("pairs")],
+            [*warm_python(), "-m", "pytest_mcp_approval.command", "init", small_server("pairs")],
             stdin=terminal,
             stdout=terminal,
             stderr=terminal,

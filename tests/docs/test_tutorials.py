@@ -21,6 +21,7 @@ import pytest
 from tests.docs.blocks import ROOT, Block, blocks_of
 from tests.examples import mcp1_environment, node_packages
 from tests.examples.judging import copy_of
+from tests.warm_python import warm_python
 
 TUTORIALS = sorted((ROOT / "docs").glob("tutorial-*.md"))
 INSTALLING = ("pip", "pipx", "npm")
@@ -73,7 +74,7 @@ def run(command: str, folder: Path, path: Path, rules: list[str]) -> tuple[int, 
     words = shlex.split(command)
     if words[0] == "mcp-approval":
         chosen = [f"--select={rule}" for rule in rules] if words[1] == "check" else []
-        words = [sys.executable, "-m", "pytest_mcp_approval.command", *words[1:], *chosen]
+        words = [*warm_python(), "-m", "pytest_mcp_approval.command", *words[1:], *chosen]
     left_out = ("PYTEST_", "COLUMNS", "GITHUB_", "NO_COLOR", "FORCE_COLOR", "CI")
     own = {name: one for name, one in os.environ.items() if not name.startswith(left_out)}
     done = subprocess.run(

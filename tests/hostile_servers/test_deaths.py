@@ -47,8 +47,12 @@ def test_a_command_that_dies_once_is_started_again(hostile: HostileServers, poin
 
 
 @pytest.mark.parametrize("point", POINTS)
-def test_a_command_that_stays_dead_is_given_up(hostile: HostileServers, point: str) -> None:
+def test_a_command_that_stays_dead_is_given_up(
+    hostile: HostileServers, point: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     plan, before = POINTS[point]
+    shown: list[object] = []
+    monkeypatch.setattr(pytest.ExceptionInfo, "getrepr", lambda *_, **__: shown.append(point))
     visit = hostile.visit("stdio", *TOUR, MANY, stays_dead=True, **plan)
     visit.expect_told()
     assert visit.shape == "." * before + "n" * (len(visit.verdicts) - before)
@@ -58,6 +62,7 @@ def test_a_command_that_stays_dead_is_given_up(hostile: HostileServers, point: s
     assert visit.exit_code == TARGET_LOST
     # Nobody tries to start it once for every check.
     assert visit.times("starts") <= 2 + 3 + 1
+    assert shown == [], "no traceback either: nobody would see it"
 
 
 @pytest.mark.parametrize("point", ["begin", "call, after its effect"])

@@ -264,7 +264,7 @@ class HostileServers:
 
     def interrupted(self, target: str, folder: Path, mark: str) -> tuple[int, str]:
         """A run that gets Ctrl-C once the server has shown its habit: exit code and output."""
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *plugin_options()]
+        command = [*warm_python(), "-m", "pytest", "-p", "no:cacheprovider", *plugin_options()]
         command += [f"--mcp-approval-target={target}", f"--mcp-approval-tool={SAFE}"]
         command += ["--mcp-approval-clock=none", "--mcp-approval-timeout=60"]
         command += [f"--mcp-approval-select=sep2672/{rule}" for rule in RULES]

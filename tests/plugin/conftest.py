@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import pytest
 
 from tests.inner_runs import plugin_options
+from tests.warm_python import warm_python
 
 
 class Suite:
@@ -32,11 +33,16 @@ class Suite:
         )
 
     def run_apart(self, *arguments: str, target: str | None = "reference") -> pytest.RunResult:
-        """In a process of its own."""
+        """In a process of its own, which loads what it needs as that of a user does."""
         named = [f"--mcp-approval-target={target}"] if target else []
         return self.pytester.runpytest_subprocess(
             *plugin_options(), *named, *arguments, timeout=110
         )
+
+    def run_apart_warm(self, *arguments: str, target: str) -> pytest.RunResult:
+        """In a process of its own, which has everything loaded."""
+        command = [*warm_python(), "-m", "pytest", f"--mcp-approval-target={target}"]
+        return self.pytester.run(*command, *plugin_options(), *arguments, timeout=110)
 
 
 @pytest.fixture

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import shlex
 import socket
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,6 +13,7 @@ from pytest_mcp_approval.catalogue import Verdict
 from pytest_mcp_approval.reference_server.server.serving import ServedApplication
 from tests.inner_runs import ROOT, Verdicts
 from tests.mutants.sep2672 import poison as sep2672_poison
+from tests.warm_python import warm_python
 
 MALFORMED = "mcp-approval/sep2672/test_4_4_2_malformed.py::test_a_hint_is_malformed"
 CULPRIT = f"{MALFORMED}[response.transports-number]"
@@ -22,6 +23,7 @@ OPTIONS = (
     *("--mcp-approval-browser=none", "--mcp-approval-findings=none", "-q"),
     *("--mcp-approval-origin=http://localhost", "--mcp-approval-effects=tool:list_effects"),
 )
+
 TOOL = '--mcp-approval-tool=place_trade={"symbol": "ACME", "quantity": 1, "side": "buy"}'
 OFFERS, EXCLUDES = "PoisonedWhenItOffersCredentials", "PoisonedWhenItExcludesCredentials"
 
@@ -84,7 +86,7 @@ def test_other_families_are_looked_after_alike(suite, family, rule):
 
 def test_a_server_that_is_launched_is_restarted(suite, monkeypatch):
     monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    command = f"{sys.executable} -m tests.plugin.poisonable {{port}} {OFFERS}"
+    command = f"{shlex.join(warm_python())} -m tests.plugin.poisonable {{port}} {OFFERS}"
     result, found = verdicts_of(
         suite,
         f"--mcp-approval-launch={command}",

@@ -18,6 +18,7 @@ from tests.clock.asking import HAS_FAKETIME, NEEDS_FAKETIME
 from tests.default_signals import with_default_signals
 from tests.hostile_servers.visits import MARK, processes_marked
 from tests.inner_runs import Verdicts, plugin_options
+from tests.warm_python import warm_python
 
 REFERENCE = f"{shlex.quote(sys.executable)} -m pytest_mcp_approval.reference_server"
 URL = "http://localhost:{port}/mcp"
@@ -147,7 +148,14 @@ def test_waiting_is_done_in_place_and_announced(suite):
 
 def test_waiting_on_a_server_that_nobody_resets(suite):
     """Somebody else runs it: nothing is restarted or reset, and its time passes by itself."""
-    command = [*shlex.split(REFERENCE), "--http", "localhost:0", "--challenge-ttl", "2"]
+    command = [
+        *warm_python(),
+        *shlex.split(REFERENCE)[1:],
+        "--http",
+        "localhost:0",
+        "--challenge-ttl",
+        "2",
+    ]
     server = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert server.stdout is not None
     try:
@@ -163,7 +171,7 @@ def test_waiting_on_a_server_that_nobody_resets(suite):
 
 @pytest.mark.parametrize("workers", ["0", "2"])
 def test_waiting_in_a_process_of_its_own_and_with_workers(suite, workers):
-    run = suite.run if int(workers) else suite.run_apart
+    run = suite.run if int(workers) else suite.run_apart_warm
     result = run(*OPTIONS, SHORT, "--mcp-approval-clock=wait:8", *EXPIRY, "-n", workers, target=URL)
     assert result.ret == 0, result.stdout.str()
     # Six scenarios: two would take too long, and a very busy machine may be late for one.
@@ -178,7 +186,7 @@ def test_an_interrupt_ends_the_wait_at_once_and_leaves_nothing(pytester):
     arguments = [*plugin_options(), *OPTIONS, f"--mcp-approval-target={URL}", LAUNCH, *EXPIRY]
     running = subprocess.Popen(
         with_default_signals(
-            [sys.executable, "-m", "pytest", *arguments, "--mcp-approval-clock=wait:400"]
+            [*warm_python(), "-m", "pytest", *arguments, "--mcp-approval-clock=wait:400"]
         ),
         cwd=pytester.path,
         stdout=subprocess.PIPE,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from fnmatch import fnmatch
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
+
+from tests.warm_python import warm_python
 
 ONE_RULE = "--mcp-approval-select=sep2672/4.8-03-method"
 SCENARIO = "mcp-approval/sep2672/test_4_8_verification.py::test_only_webauthn_is_a_method"
@@ -55,7 +56,7 @@ LISTING_MODULES = """
 @pytest.mark.parametrize("options", [["--collect-only"], []], ids=["collected", "run"])
 def test_naming_one_scenario_imports_its_file_and_its_family_only(suite, options):
     suite.pytester.makeconftest(LISTING_MODULES)
-    server = f"stdio:{shlex.quote(sys.executable)} -m pytest_mcp_approval.reference_server --stdio"
+    server = f"stdio:{shlex.join(warm_python())} -m pytest_mcp_approval.reference_server --stdio"
     scenario = "mcp-approval/sep2672/test_4_2_annotation.py::test_required_is_the_literal_verified"
     safe = ["--mcp-approval-clock=none", "--mcp-approval-tool=wipe_cache={}"]
     result = suite.run_apart(scenario, *options, *safe, target=server)
@@ -113,6 +114,7 @@ def test_collecting_only_starts_no_target(suite):
     result.stdout.fnmatch_lines([f"{SCENARIO}*"])
 
 
+@pytest.mark.usefixtures("cold_workers")
 def test_two_workers_find_the_same(suite):
     alone = suite.run(ONE_RULE).parseoutcomes()["passed"]
     result = suite.run(ONE_RULE, "-n", "2")

@@ -21,6 +21,7 @@ import pytest
 from tests.default_signals import with_default_signals
 from tests.hostile_servers.visits import MARK, processes_marked
 from tests.inner_runs import plugin_options
+from tests.warm_python import warm_python
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -44,7 +45,6 @@ def test_holds_one(approval_target):
 def test_holds_another(approval_target):
     hold(approval_target, "another")
 """
-SERVER = f"{shlex.quote(sys.executable)} -m pytest_mcp_approval.reference_server"
 # A server with a child that left its group and ignores SIGTERM.
 WRAPPER = """
 import os, subprocess, sys
@@ -52,7 +52,7 @@ deaf = "import signal; signal.signal(15, signal.SIG_IGN); signal.pause()"
 nothing = subprocess.DEVNULL
 subprocess.Popen([sys.executable, "-S", "-c", deaf], start_new_session=True, stdin=nothing,
     stdout=nothing, stderr=nothing)
-os.execv(sys.executable, [sys.executable, *sys.argv[1:]])
+os.execv(sys.argv[1], sys.argv[1:])
 """
 OPTIONS = [
     "--mcp-approval-family=sep2672",
@@ -81,7 +81,7 @@ class Held:
         self.temporary.mkdir()
         (folder / "test_holding.py").write_text(HOLDING)
         (folder / "wrapper.py").write_text(WRAPPER)
-        command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *plugin_options()]
+        command = [*warm_python(), "-m", "pytest", "-p", "no:cacheprovider", *plugin_options()]
         with (folder / "output").open("wb") as output:
             self.process = subprocess.Popen(
                 with_default_signals([*command, *OPTIONS, *arguments, "test_holding.py"]),
@@ -141,16 +141,20 @@ def held(tmp_path: Path) -> Iterator[Callable[..., Held]]:
                 os.kill(number, signal.SIGKILL)
 
 
+def server(folder: Path) -> str:
+    wrapped = [sys.executable, f"{folder}/wrapper.py", *warm_python()]
+    return shlex.join([*wrapped, "-m", "pytest_mcp_approval.reference_server"])
+
+
 def stdio(folder: Path) -> list[str]:
-    command = f"{shlex.quote(sys.executable)} {folder}/wrapper.py -m {SERVER.partition(' -m ')[2]}"
-    return [f"--mcp-approval-target=stdio:{command} --stdio --store sqlite:{{state}}/db"]
+    return [f"--mcp-approval-target=stdio:{server(folder)} --stdio --store sqlite:{{state}}/db"]
 
 
 def launched(folder: Path) -> list[str]:
-    command = f"{shlex.quote(sys.executable)} {folder}/wrapper.py -m {SERVER.partition(' -m ')[2]}"
     return [
         "--mcp-approval-target=http://localhost:{port}/mcp",
-        f"--mcp-approval-launch={command} --http localhost:{{port}} --store sqlite:{{state}}/db",
+        f"--mcp-approval-launch={server(folder)} --http localhost:{{port}}"
+        " --store sqlite:{state}/db",
     ]
 
 

@@ -86,6 +86,16 @@ def test_a_failed_rule_is_told_in_four_lines_with_a_way_to_run_it_again(
     result.stdout.fnmatch_lines(["sep2672   §4.8 ✗", "*1 failed (MUST)*"])
 
 
+def test_a_finding_gets_no_traceback(suite, monkeypatch):
+    """pytest would read and parse the sources of every frame, for a text that is replaced."""
+    shown = []
+    monkeypatch.setattr(pytest.ExceptionInfo, "getrepr", lambda *_, **__: shown.append(1))
+    target = "python:tests.mutants.sep2672.evidence:FoldsTheCaseOfTheMethod"
+    result = suite.run("--mcp-approval-select=sep2672/4.8-03-method", target=target)
+    assert result.parseoutcomes()["failed"] > 1
+    assert shown == []
+
+
 def test_a_target_that_dies_is_an_error_of_the_run_and_no_verdict(suite):
     """The scenario ends, the next one meets a server that was started again."""
     suite.pytester.makepyfile(

@@ -6,6 +6,7 @@ Each is reported in one line, in bounded time, with its own exit code, and never
 from __future__ import annotations
 
 import itertools
+import shlex
 import socket
 import sys
 import threading
@@ -15,6 +16,7 @@ import pytest
 
 from pytest_mcp_approval.target import Effects, EffectsProbe
 from tests.inner_runs import Verdicts
+from tests.warm_python import warm_python
 from tests.wire.hostile import AT_ONCE, HANG_SECONDS
 
 PREFLIGHT_FAILED = 10
@@ -162,7 +164,7 @@ def test_a_server_that_gates_nothing_is_no_target(suite):
         build(settings={"sep2672": {"declare": False}}).run_stdio()
         """
     )
-    result = suite.run(target=f"stdio:{sys.executable} {script}")
+    result = suite.run(target=f"stdio:{shlex.join(warm_python())} {script}")
     assert result.ret == PREFLIGHT_FAILED
     assert "asks for no approval" in said(result)
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import http.server
 import json
-import sys
+import shlex
 import threading
 from xml.etree import ElementTree
 
 import pytest
+
+from tests.warm_python import warm_python
 
 METHOD = "--mcp-approval-select=sep2672/4.8-03-method"
 LISTING = "--mcp-approval-select=sep2672/4.3-missing-evidence"
@@ -174,9 +176,10 @@ def journal():
         thread.join()
 
 
-@pytest.mark.parametrize("target", [OWN, f"stdio:{sys.executable} own_servers.py"])
+@pytest.mark.parametrize("target", [OWN, "stdio:{python} own_servers.py"])
 def test_effects_that_are_down_from_the_beginning_are_the_culprit(own, journal, target):
     _, effects = journal
+    target = target.format(python=shlex.join(warm_python()))
     result = own.run(METHOD, TOOL, effects, "--mcp-approval-clock=none", target=target)
     assert result.ret == 10
     text = result.stdout.str()
@@ -187,7 +190,7 @@ def test_effects_that_are_down_from_the_beginning_are_the_culprit(own, journal, 
 def test_effects_that_go_down_on_the_way_are_the_culprit(own, journal):
     answering, effects = journal
     answering.answers = 12
-    target = f"stdio:{sys.executable} own_servers.py"
+    target = f"stdio:{shlex.join(warm_python())} own_servers.py"
     result = own.run(METHOD, TOOL, effects, "--mcp-approval-clock=none", target=target)
     assert result.ret in (10, 11), result.stdout.str()
     text = result.stdout.str()

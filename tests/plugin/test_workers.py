@@ -7,7 +7,7 @@ must reach them, or they judge families, pages and clocks that the target does n
 from __future__ import annotations
 
 import json
-import sys
+import shlex
 from types import SimpleNamespace
 
 import pytest
@@ -15,6 +15,7 @@ import pytest
 from pytest_mcp_approval.families.base.preflight import Preflight
 from pytest_mcp_approval.session.worker_input import WORKER_INPUT, for_workers, of_worker
 from pytest_mcp_approval.wire import Patience
+from tests.warm_python import warm_python
 
 SERVERS = """
     import datetime, os, sys, tempfile
@@ -49,7 +50,7 @@ SOME = tuple(
 TARGETS = {
     "one family and no page, in this process": ("python:own_servers:plain", *OWN, *SOME),
     "a clock that cannot be moved": ("python:own_servers:stuck", *OWN, *SOME),
-    "a command": (f"stdio:{sys.executable} own_servers.py", *OWN, *SOME),
+    "a command": ("stdio:{python} own_servers.py", *OWN, *SOME),
     "every family, and a page that is left alone": (
         *("reference", "--mcp-approval-browser=none"),
         *(f"--mcp-approval-select={one}" for one in ("sep2672/4.4.3-c*", "*/*one-time*")),
@@ -76,6 +77,7 @@ def judged(suite, target: str, *options: str) -> dict[str, dict[str, str]]:
 def test_workers_judge_as_one_process_does(suite, name):
     suite.pytester.makepyfile(own_servers=SERVERS)
     target, *options = TARGETS[name]
+    target = target.format(python=shlex.join(warm_python()))
     alone = judged(suite, target, *options, "-n0")
     assert judged(suite, target, *options, "-n2") == alone
     assert "failed" not in alone["rules"].values()

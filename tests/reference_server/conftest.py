@@ -21,14 +21,20 @@ def postgresql():
 
 @pytest.fixture
 def new_database(request, tmp_path):
-    """Makes an empty database of that kind, and gives its SQLAlchemy URL."""
+    """Gives the SQLAlchemy URL of an empty database of that kind."""
 
     def make(kind):
         if kind == "sqlite":
             return f"sqlite:///{tmp_path}/store.db"
-        return request.getfixturevalue("postgresql").new_database()
+        return request.getfixturevalue("empty_postgresql")()
 
     return make
+
+
+@pytest.fixture
+def empty_postgresql(postgresql):
+    with postgresql.empty_databases() as lend:
+        yield lend
 
 
 @pytest.fixture(params=DATABASES)

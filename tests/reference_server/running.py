@@ -9,7 +9,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -19,6 +18,7 @@ import uvicorn
 
 from pytest_mcp_approval.families.sep2672.vocabulary import META_KEY
 from pytest_mcp_approval.reference_server import ReferenceServer
+from tests.warm_python import warm_python
 
 ROOT = Path(__file__).parents[2]
 DEADLINE = 20
@@ -124,7 +124,7 @@ SERVER = "pytest_mcp_approval.reference_server"
 
 
 def command(*options: str, module: str = SERVER) -> list[str]:
-    return [sys.executable, "-m", module, *options]
+    return [*warm_python(), "-m", module, *options]
 
 
 class Running(subprocess.Popen[bytes]):

@@ -1,7 +1,6 @@
 """Servers for the tests of the wire, each started once for a worker and stopped at its end."""
 
 import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from pytest_mcp_approval.wire import (
     Transport,
     open_session,
 )
+from tests.warm_python import warm_python
 from tests.wire import asking_server
 from tests.wire.sample_server import build
 
@@ -25,7 +25,7 @@ TRANSPORTS = ("stdio", "http", "http-json", "in-process")
 
 
 def serve(mode: str, server: str = SAMPLE_SERVER) -> Iterator[str]:
-    process = subprocess.Popen([sys.executable, server, mode], stdout=subprocess.PIPE)
+    process = subprocess.Popen([*warm_python(), server, mode], stdout=subprocess.PIPE)
     try:
         assert process.stdout is not None
         yield f"http://127.0.0.1:{int(process.stdout.readline())}/mcp"
@@ -63,7 +63,7 @@ def recorded() -> Iterator[recording.Recording]:
 def make_transport(kind: str, request: pytest.FixtureRequest) -> Transport:
     match kind:
         case "stdio":
-            return StdioTransport([sys.executable, SAMPLE_SERVER, "stdio"])
+            return StdioTransport([*warm_python(), SAMPLE_SERVER, "stdio"])
         case "http":
             return HttpTransport(request.getfixturevalue("sample_url"))
         case "http-json":
@@ -103,7 +103,7 @@ def asking_transport(request: pytest.FixtureRequest) -> Iterator[Transport]:
     made: Transport
     match request.param:
         case "stdio":
-            made = StdioTransport([sys.executable, ASKING_SERVER, "stdio"])
+            made = StdioTransport([*warm_python(), ASKING_SERVER, "stdio"])
         case "http":
             made = HttpTransport(request.getfixturevalue("asking_url"))
         case _:
