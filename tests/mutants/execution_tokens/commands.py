@@ -12,7 +12,7 @@ from tests.mutants.registry import Mutant, register
 
 SHIPPED = Path(verifiers.__file__).parent
 FILES = {"bash": ("verify.sh", "canonical.awk"), "node": ("verify.mjs",)}
-SPENDS = '(set -o noclobber; : >"$spent") 2>/dev/null || {'
+SPENDS = 'set -o noclobber\n{ : >"$spent"; } 2>/dev/null || {'
 
 
 def broken(
@@ -56,7 +56,7 @@ broken(
     "BashSignsALineEnd",
     "bash",
     "Lets echo end the line that is signed.",
-    ("""expected=$(printf '%s' "$canonical" | hmac)""", 'expected=$(echo "$canonical" | hmac)'),
+    ('hmac "$canonical"\n', """hmac "$canonical"$'\\n'\n"""),
     kills="test-vector",
     because="a line end after it signed[^§]*exit code 0",
 )
@@ -65,7 +65,7 @@ broken(
     "bash",
     "Compares as much of the signature as there is.",
     ("[[ $signature =~ ^[0-9a-f]{64}$ ]]", "[[ $signature =~ ^[0-9a-f]+$ ]]"),
-    ('[[ $one == "$two" ]]', '[[ $expected == "$signature"* ]]'),
+    ("((difference == 0)) ||", '[[ $expected == "$signature"* ]] ||'),
     kills="signature",
     because="(the first (half|byte) of its signature|but for the last digit)[^§]*exit code 0",
 )
@@ -315,7 +315,7 @@ broken(
     "BashCutsALongSecret",
     "bash",
     "Takes the first 64 bytes of a secret for the key, where a longer one is to be hashed.",
-    ("""((${#key_hex} <= 128)) || key_hex=$(printf '%s' "$secret" | sha256)\n""", ""),
+    ("if ((${#secret} <= 64)); then", "if true; then"),
     kills="default-secret",
     because="than a block of SHA-256, and a token signed with it[^§]*accepted[^§]*bad_signature",
 )

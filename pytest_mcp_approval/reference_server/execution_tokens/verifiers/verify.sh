@@ -7,9 +7,11 @@
 # 0 accepted (and the nonce spent), 1 refused, 2 not started. A COMMAND gets the very bytes that
 # were hashed on standard input, and its output goes to standard error. `-` for a file is
 # standard input. The secret is never an argument of a command, where other users could see it.
+# What Bash can do itself is not left to a command: starting them takes most of the time.
 set -uo pipefail
 export LC_ALL=C
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+here=${BASH_SOURCE[0]%/*}
+[[ $here != "${BASH_SOURCE[0]}" ]] || here=.
 
 not_started() { printf '{"accepted": false, "error": "%s"}\n' "$1"; exit 2; }
 refuse() { printf '{"accepted": false, "reason": "%s", "message": "%s"}\n' "$1" "$2"; exit 1; }
@@ -56,35 +58,42 @@ done
 
 work=$(mktemp -d) || not_started "no temporary folder"
 trap 'rm -rf "$work"' EXIT
-chmod 700 "$work"
 copy() {
     if [[ $1 == - ]]; then cat >"$2"; else cat -- "$1" >"$2"; fi 2>/dev/null || not_started "a file that cannot be read"
 }
 copy "$token_file" "$work/token"
 copy "$content_file" "$work/content"
-mkdir -p -- "$nonce_log" 2>/dev/null || not_started "a nonce log that cannot be written"
+[[ -d $nonce_log ]] || mkdir -p -- "$nonce_log" 2>/dev/null || not_started "a nonce log that cannot be written"
 
-sha256() { openssl dgst -sha256 -r | cut -d ' ' -f 1; }
-hex_of() { od -An -v -tx1 | tr -d ' \n'; }
 bytes_of() { od -An -v -tu1; }
 
-# HMAC-SHA256 (RFC 2104) of standard input, by two hashes: `openssl dgst -hmac` wants its key as an
-# argument.
-key_hex=$(printf '%s' "$secret" | hex_of)
-((${#key_hex} <= 128)) || key_hex=$(printf '%s' "$secret" | sha256)
+# SHA-256 of standard input; openssl writes the file's name behind it.
+sha256() { openssl dgst -sha256 -r; }
+
+# HMAC-SHA256 (RFC 2104) by two hashes: `openssl dgst -hmac` wants its key as an argument.
+key=()
+if ((${#secret} <= 64)); then
+    for ((i = 0; i < ${#secret}; i++)); do
+        printf -v byte '%d' "'${secret:i:1}"
+        key+=($((byte & 255))) # below zero for some Bash, beyond ASCII
+    done
+else
+    digest=$(printf '%s' "$secret" | sha256)
+    for ((i = 0; i < 64; i += 2)); do key+=($((0x${digest:i:2}))); done
+fi
 inner='' outer=''
 for ((i = 0; i < 64; i++)); do
-    digit=${key_hex:i*2:2}
-    printf -v one '\\x%02x' $((0x${digit:-00} ^ 0x36))
-    printf -v two '\\x%02x' $((0x${digit:-00} ^ 0x5c))
+    printf -v one '\\x%02x' $((${key[i]:-0} ^ 0x36))
+    printf -v two '\\x%02x' $((${key[i]:-0} ^ 0x5c))
     inner+=$one outer+=$two
 done
-unset secret key_hex
-escaped() { local hex=$1 out='' i; for ((i = 0; i < ${#hex}; i += 2)); do out+="\\x${hex:i:2}"; done; printf '%s' "$out"; }
+unset secret key
 hmac() {
-    local digest
-    digest=$({ printf '%b' "$inner"; cat; } | sha256)
-    { printf '%b' "$outer"; printf '%b' "$(escaped "$digest")"; } | sha256
+    local digest escaped='' i
+    digest=$({ printf '%b' "$inner"; printf '%s' "$1"; } | sha256)
+    for ((i = 0; i < 64; i += 2)); do escaped+="\\x${digest:i:2}"; done
+    digest=$(printf '%b' "$outer$escaped" | sha256)
+    keyed_hash=${digest%% *}
 }
 
 # ---- the token's members
@@ -100,11 +109,10 @@ while IFS=$'\t' read -r name value; do
 done < <(bytes_of <"$work/token" | awk -f "$here/canonical.awk")
 [[ ${member[whole]:-} == yes ]] || refuse malformed "token: got something that cannot be read"
 
-bare() { local quoted=${member[$1]}; printf '%s' "${quoted:1:${#quoted}-2}"; }
+bare() { printf -v "$1" '%s' "${member[$1]:1:${#member[$1]}-2}"; }
 uuid='^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$'
 instant='^([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{2}):([0-9]{2}):([0-9]{2})(\.([0-9]{1,9}))?(Z|\+00:00)$'
-token_id=$(bare token_id) nonce=$(bare nonce) expires_at=$(bare expires_at) signature=$(bare signature)
-content_hash=$(bare content_hash)
+for name in token_id nonce expires_at signature content_hash; do bare "$name"; done
 [[ $token_id =~ $uuid ]] || refuse malformed "token_id: got something else, expected a UUID"
 [[ $nonce =~ $uuid ]] || refuse malformed "nonce: got something else, expected a UUID"
 [[ $signature =~ ^[0-9a-f]{64}$ ]] || refuse malformed "signature: got something else, expected 64 hexadecimal digits"
@@ -120,14 +128,17 @@ month_days=(0 31 28 31 30 31 30 31 31 30 31 30 31)
 
 # ---- the checks, in order
 
-# The signature: over the literal text, without a line end. Compared by a keyed hash of each, so
-# that the time does not reveal the expected one.
+# The signature: over the literal text, without a line end. Compared as numbers, all of it whatever
+# the beginning is, so that the time does not reveal the expected one.
 canonical="$token_id:$nonce:$expires_at:${member[scope_json]}"
-expected=$(printf '%s' "$canonical" | hmac)
-((${#expected} == 64)) || not_started "openssl failed"
-one=$(printf '%s' "$expected" | hmac) two=$(printf '%s' "$signature" | hmac)
-((${#one} == 64 && ${#two} == 64)) || not_started "openssl failed"
-[[ $one == "$two" ]] ||
+hmac "$canonical"
+expected=$keyed_hash
+[[ $expected =~ ^[0-9a-f]{64}$ ]] || not_started "openssl failed"
+difference=0
+for ((i = 0; i < 64; i += 8)); do
+    ((difference |= 0x${expected:i:8} ^ 0x${signature:i:8}))
+done
+((difference == 0)) ||
     refuse bad_signature "signature: got another one than was expected"
 
 # The expiry, in microseconds since 1970 (days of the civil calendar, years beginning in March).
@@ -144,18 +155,22 @@ if [[ ! $now =~ ^[0-9]{16,}$ ]]; then # a date that knows whole seconds only
 fi
 ((now < expiry)) || refuse expired "expires_at: $expires_at has passed"
 
-# The action, both as JSON writes them in ASCII.
-quoted_action=$(printf '%s' "$action" | bytes_of | awk '
-    function digit(n) { return n < 10 ? 48 + n : 87 + n }
-    BEGIN { printf "34 " }
-    {
-        for (i = 1; i <= NF; i++) {
-            b = $i + 0
-            if (b < 32) printf "92 117 48 48 %d %d ", digit(int(b / 16)), digit(b % 16)
-            else printf "%s%d ", b == 34 || b == 92 ? "92 " : "", b
+# The action, both as JSON writes them in ASCII: plain letters as they are.
+if [[ $action =~ ^[A-Za-z0-9_.:/-]+$ ]]; then
+    quoted_action="text"$'\t'"\"$action\""
+else
+    quoted_action=$(printf '%s' "$action" | bytes_of | awk '
+        function digit(n) { return n < 10 ? 48 + n : 87 + n }
+        BEGIN { printf "34 " }
+        {
+            for (i = 1; i <= NF; i++) {
+                b = $i + 0
+                if (b < 32) printf "92 117 48 48 %d %d ", digit(int(b / 16)), digit(b % 16)
+                else printf "%s%d ", b == 34 || b == 92 ? "92 " : "", b
+            }
         }
-    }
-    END { print 34 }' | awk -v TEXT_ONLY=1 -f "$here/canonical.awk")
+        END { print 34 }' | awk -v TEXT_ONLY=1 -f "$here/canonical.awk")
+fi
 [[ $quoted_action == *$'\t'* ]] || not_started "awk failed"
 [[ $quoted_action == "text"$'\t'"${member[action_type]}" ]] ||
     refuse action_not_allowed "action_type: got another one than was approved"
@@ -167,7 +182,7 @@ host_name() {
     name=${name%.}
     ((${#name} <= 253)) || return 1
     [[ $name =~ ^[a-z0-9]([a-z0-9-]*[a-z0-9])?(\.[a-z0-9]([a-z0-9-]*[a-z0-9])?)*$ ]] || return 1
-    printf '%s' "$name"
+    host_found=$name
 }
 if [[ -n $host_given ]]; then
     authority=$host
@@ -184,11 +199,12 @@ if [[ -n $host_given ]]; then
         port=${BASH_REMATCH[2]}
         ((${#port} <= 5 && 10#${port:-0} <= 65535)) || refuse host_not_allowed "host: got no host, or a port that is no number"
     fi
-    wanted=$(host_name "$authority") || refuse host_not_allowed "host: got no host name"
+    host_name "$authority" || refuse host_not_allowed "host: got no host name"
+    wanted=$host_found
     allowed=''
     for entry in ${hosts[@]+"${hosts[@]}"}; do
         entry=${entry:1:${#entry}-2}
-        name=$(host_name "$entry") && [[ $name == "$wanted" ]] && allowed=yes
+        host_name "$entry" && name=$host_found && [[ $name == "$wanted" ]] && allowed=yes
     done
     [[ -n $allowed ]] || refuse host_not_allowed "host: got one that was not approved"
 elif ((${#hosts[@]} > 0)); then
@@ -198,6 +214,7 @@ fi
 
 # The content: the hash of the very bytes that will run.
 found=$(sha256 <"$work/content")
+found=${found%% *}
 ((${#found} == 64)) || not_started "openssl failed"
 [[ $found == "${content_hash#sha256:}" ]] ||
     refuse content_mismatch "content: got other bytes than were approved"
@@ -205,10 +222,12 @@ found=$(sha256 <"$work/content")
 # The nonce, last: one system call creates the file, only if it is not there, and it is on disk
 # before anything runs.
 spent=$nonce_log/${nonce,,}
-(set -o noclobber; : >"$spent") 2>/dev/null || {
+set -o noclobber
+{ : >"$spent"; } 2>/dev/null || {
     [[ -e $spent ]] && refuse nonce_spent "nonce: it is spent"
     not_started "a nonce log that cannot be written"
 }
+set +o noclobber
 sync -- "$nonce_log" 2>/dev/null || sync
 
 if ((${#command[@]})); then
