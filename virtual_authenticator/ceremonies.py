@@ -56,6 +56,7 @@ class Ceremonies:
         self._previous: dict[str, tuple[Callable[..., dict[str, Any]], tuple[Any, ...]]] = {}
         """By ceremony, how to make the last response again: tests may change the one they got."""
         self._transports = core.profile.sorted_transports
+        self._names_no_model = core.profile.names_no_model
 
     # ---- create
 
@@ -84,8 +85,15 @@ class Ceremonies:
             discoverable = self._discoverable(options, rp_id, ignoring)
             # Section 5.1.3: a passkey that is added beside a sign-in asks nobody, unless it must.
             silent = conditional and self._adds_silently(options.user_verification)
-            verified = not silent and self._verification(options.user_verification, ignoring)
-            algorithm = self._algorithm(options.algorithms, private_key, ignoring, run)
+            verified = not silent and (
+                (options.user_verification == "required" and core.can_verify)
+                or self._verification(options.user_verification, ignoring)
+            )
+            algorithm = core.choose_algorithm(options.algorithms)
+            if algorithm is None or private_key is not None or run is not None:
+                algorithm = self._algorithm(
+                    algorithm, options.algorithms, private_key, ignoring, run
+                )
             if not silent and core.person.has_a_mind_of_their_own:
                 self._consent(options.timeout, verified, ignoring)
             if options.exclude and Rule.EXCLUDE_CREDENTIALS not in ignoring:
@@ -138,7 +146,10 @@ class Ceremonies:
                 client_data,
                 registered.authenticator_data,
                 registered.public_der,
-                self._attestation_object(registered, run),
+                # None means the one without a statement.
+                self._attestation_object(registered, run)
+                if run is not None or registered.fmt != "none"
+                else None,
                 self._transports,
                 profile.attachment,
                 results,
@@ -177,13 +188,14 @@ class Ceremonies:
 
     def _algorithm(
         self,
+        chosen: Algorithm | None,
         offered: tuple[int, ...],
         key: PrivateKey | None,
         ignoring: frozenset[Rule],
         run: FaultRun | None,
     ) -> Algorithm:
+        """What is used in place of the one `chosen` from the offer."""
         own = algorithm_of(key) if key is not None else None
-        chosen = self.core.choose_algorithm(offered)
         if key is not None and (chosen is None or not chosen.takes(key)):
             takes = [one for one in offered if one in ALGORITHMS and ALGORITHMS[one].takes(key)]
             chosen = self.core.choose_algorithm(takes)
@@ -206,10 +218,9 @@ class Ceremonies:
     def _attestation(self, asked: str, ignoring: frozenset[Rule]) -> str:
         # Section 5.1.3: under "none" the client drops what could identify the device. The AAGUID
         # stays, as in Level 3, and so does a self attestation that names no model.
-        profile = self.core.profile
-        if asked == "none" and not profile.names_no_model and Rule.ATTESTATION not in ignoring:
+        if asked == "none" and not self._names_no_model and Rule.ATTESTATION not in ignoring:
             return "none"
-        return profile.attestation
+        return self.core.profile.attestation
 
     def _names_device_to(self, rp_id: str) -> bool:
         """Section 5.4.7: only where the authenticator's or the client's configuration permits it;
@@ -218,9 +229,7 @@ class Ceremonies:
         permitted = rp_id in profile.enterprise_rp_ids or rp_id in self.enterprise_policy
         return profile.enterprise_attestation and self.core.settings.enterprise and permitted
 
-    def _attestation_object(self, registered: Registered, run: FaultRun | None) -> bytes | None:
-        if run is None and registered.fmt == "none":
-            return None  # the one without statement
+    def _attestation_object(self, registered: Registered, run: FaultRun | None) -> bytes:
         attested = attestation_object(
             registered.fmt, registered.statement, registered.authenticator_data
         )

@@ -245,8 +245,12 @@ class Core:
         outputs = wanted.extend(credential) if wanted.extend is not None else None
         count = self.count(credential)
         flags = AT | (UP if wanted.present else 0) | (UV if wanted.verified else 0)
-        flags |= self._backup_flags(credential) | (ED if outputs else 0)
-        extensions = cbor.encode(outputs) if outputs else b""
+        if credential.backup_eligible or credential.backup_state or not self._plain_backup:
+            flags |= self._backup_flags(credential)
+        extensions = b""
+        if outputs:
+            flags |= ED
+            extensions = cbor.encode(outputs)
         if faults is None:
             size = len(credential_id)
             head = attested_part(credential.rp_id_hash, flags, count, profile.aaguid, size)
@@ -263,7 +267,10 @@ class Core:
                 extensions=extensions,
             )
             data = self._encode(draft, faults)
-        fmt, statement = self._attest(wanted, credential, data, faults)
+        fmt = wanted.attestation
+        statement: Statement = {}
+        if fmt != "none":
+            fmt, statement = self._attest(wanted, credential, data, faults)
         self.store.add(credential)
         self.journal.append(
             (
@@ -281,16 +288,14 @@ class Core:
     def _attest(
         self, wanted: NewCredential, credential: Credential, data: bytes, faults: FaultRun | None
     ) -> tuple[str, Statement]:
-        if wanted.attestation == "none":
-            return "none", {}
         return FORMATS[wanted.attestation](
             AttestationInput(
-                credential=credential,
-                authenticator_data=data,
-                client_data_hash=wanted.client_data_hash,
-                sign=partial(self._sign, faults),
-                identity=partial(self._identity_with, wanted.enterprise, faults),
-                parts=self.profile.compound_of,
+                credential,
+                data,
+                wanted.client_data_hash,
+                partial(self._sign, faults),
+                partial(self._identity_with, wanted.enterprise, faults),
+                self.profile.compound_of,
             )
         )
 

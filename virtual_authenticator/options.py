@@ -89,8 +89,10 @@ def creation_options(given: Any) -> CreationOptions:
     if type(challenge) is not str or not is_canonical(challenge):
         challenge = _base64url_text(options, "challenge", "challenge")
     timeout = find("timeout")
-    if type(timeout) is not int or not 0 <= timeout <= LONGEST_TIMEOUT:
-        timeout = _timeout(options)
+    if timeout is None:
+        timeout = DEFAULT_TIMEOUT
+    elif type(timeout) is not int or not 0 <= timeout <= LONGEST_TIMEOUT:
+        timeout = _timeout(timeout)
     resident_key = selection.get("residentKey")
     if resident_key not in _PREFERENCES:
         resident_key = _resident_key(selection)
@@ -116,7 +118,9 @@ def creation_options(given: Any) -> CreationOptions:
         challenge,
         _algorithms(options),
         timeout,
-        _descriptors(excluded, "excludeCredentials", ()) if excluded is not None else [],
+        []
+        if excluded is None or excluded == []
+        else _descriptors(excluded, "excludeCredentials", ()),
         attachment,
         resident_key,
         verification,
@@ -156,8 +160,10 @@ def request_options(given: Any, known: Container[str] = ()) -> RequestOptions:
     if type(challenge) is not str or not is_canonical(challenge):
         challenge = _base64url_text(options, "challenge", "challenge")
     timeout = find("timeout")
-    if type(timeout) is not int or not 0 <= timeout <= LONGEST_TIMEOUT:
-        timeout = _timeout(options)
+    if timeout is None:
+        timeout = DEFAULT_TIMEOUT
+    elif type(timeout) is not int or not 0 <= timeout <= LONGEST_TIMEOUT:
+        timeout = _timeout(timeout)
     allow = find("allowCredentials")
     if allow is not None:
         listed, allow = allow, _descriptors(allow, "allowCredentials", known)
@@ -248,10 +254,7 @@ def _boolean(members: Mapping[str, Any], name: str, where: str) -> bool:
     return bool(value)
 
 
-def _timeout(options: Mapping[str, Any]) -> float:
-    value = options.get("timeout")
-    if value is None:
-        return DEFAULT_TIMEOUT
+def _timeout(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         _refuse("timeout", shorten(value), "milliseconds, a number")
     if not 0 <= value <= LONGEST_TIMEOUT:  # NaN is refused here too
