@@ -143,6 +143,18 @@ def related_origin_allows(origin: str, listed: Sequence[str]) -> bool:
     return False
 
 
+def same_site(url: str, origin: str) -> bool:
+    """Whether an https URL has the host of a page, or one with the same owner."""
+    parts = _split(url)
+    if parts is None or parts.scheme != "https":
+        return False
+    host, own = parts.hostname or "", host_of(origin)[1]
+    if host == own:
+        return True
+    owned = None if _is_address(host) or _is_address(own) else _registrable_domain(own)
+    return owned is not None and _registrable_domain(host) == owned
+
+
 def _origin_tuple(parts: SplitResult) -> tuple[str, str | None, int | None]:
     return parts.scheme, parts.hostname, parts.port or _DEFAULT_PORTS.get(parts.scheme)
 
