@@ -20,7 +20,17 @@ NOTE = (
 )
 
 SIGNATURES = {
-    **{each.identifier: each.name for each in ALGORITHMS.values()},
+    -7: "ES256",
+    -35: "ES384",
+    -36: "ES512",
+    -8: "EdDSA",
+    -257: "RS256",
+    -47: "ES256K",
+    -37: "PS256",
+    -53: "Ed448",
+    -48: "ML-DSA-44",
+    -49: "ML-DSA-65",
+    -50: "ML-DSA-87",
     -9: "ESP256",
     -51: "ESP384",
     -52: "ESP512",

@@ -10,6 +10,7 @@ from typing import Any
 
 import cryptography.hazmat.primitives.asymmetric
 import fido2.cbor
+import fido2.cose
 import pytest
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -18,11 +19,16 @@ from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from fido2.attestation import UntrustedAttestation
 from fido2.ctap2 import Ctap2
-from webauthn.helpers.exceptions import InvalidRegistrationResponse
+from webauthn.helpers.exceptions import (
+    InvalidAuthenticationResponse,
+    InvalidRegistrationResponse,
+)
 
 from tests.virtual_authenticator.support.relying_party import (
     ALGORITHMS,
     FIDO2_FORMATS,
+    PY_WEBAUTHN_ALGORITHMS,
+    RARER_ALGORITHMS,
     RelyingParty,
 )
 from virtual_authenticator import Authenticator, NotSupportedError, cbor
@@ -208,6 +214,40 @@ def test_a_given_private_key_that_was_not_offered_is_not_supported() -> None:
 PSS = padding.PSS(padding.MGF1(hashes.SHA256()), salt_length=32)
 
 
+@pytest.fixture(scope="module")
+def rsa_key() -> bytes:
+    """One for all algorithms of RSA: a new one takes long."""
+    return to_pkcs8(BY_NAME["RS256"].generate(Entropy()))
+
+
+@pytest.mark.parametrize("algorithm", RARER_ALGORITHMS)
+def test_rarer_algorithms_are_made_kept_and_accepted(algorithm: str, rsa_key: bytes) -> None:
+    device = Authenticator(algorithms=[algorithm], attestation="packed-self")
+    party = RelyingParty()
+    offered = [{"type": "public-key", "alg": RARER_ALGORITHMS[algorithm]}]
+    options = party.creation_options(pubKeyCredParams=offered, attestation="direct")
+    key = rsa_key if algorithm.startswith(("RS", "PS")) else None
+    response = device.create(options, party.origin, private_key=key)
+    party.accept_registration(response)
+    assert response["response"]["publicKeyAlgorithm"] == RARER_ALGORITHMS[algorithm]
+    kept = Authenticator.from_json(device.to_json())
+    assert kept.credentials[0].algorithm is BY_NAME[algorithm]
+    party.sign_in(kept, [response["id"]])
+    options = party.request_options([response["id"]])
+    with pytest.raises((ValueError, InvalidAuthenticationResponse), match="signature"):
+        party.accept_assertion(kept.get(options, party.origin, faults="other-algorithm"))
+
+
+def test_every_algorithm_that_a_verifier_knows_is_there() -> None:
+    mine = {each.name: each.identifier for each in BY_NAME.values()}
+    assert mine == ALGORITHMS | RARER_ALGORITHMS
+    assert set(PY_WEBAUTHN_ALGORITHMS) <= set(mine.values())
+    # What python-fido2 has in preparation is nothing that a credential signs with.
+    known = [getattr(fido2.cose, name) for name in dir(fido2.cose) if "PLACEHOLDER" not in name]
+    kinds = [one for one in known if isinstance(one, type) and issubclass(one, fido2.cose.CoseKey)]
+    assert {one.ALGORITHM for one in kinds} - {None} <= set(mine.values())
+
+
 def test_ps256_has_a_salt_as_long_as_the_digest() -> None:
     """RFC 8230, section 2. The two libraries take any length, so that they would not notice."""
     device, party = Authenticator(algorithms=["PS256"]), RelyingParty()
@@ -253,7 +293,8 @@ def test_every_statement_of_a_compound_one_stands_alone(parts: tuple[str, ...]) 
     for one in whole["attStmt"]:
         alone = {**one, "authData": whole["authData"]}
         party.accept_registration(with_object(response, alone))
-        broken = {**alone, "authData": alone["authData"][:-1] + b"?"}
+        *rest, last = alone["authData"]
+        broken = {**alone, "authData": bytes([*rest, last ^ 1])}
         with pytest.raises(Exception, match=r".*"):  # each library has its own
             party.accept_registration(with_object(response, broken))
 
