@@ -17,7 +17,7 @@ from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from fido2.attestation import UntrustedAttestation
+from fido2.attestation import InvalidData, UntrustedAttestation
 from fido2.ctap2 import Ctap2
 from webauthn.helpers.exceptions import (
     InvalidAuthenticationResponse,
@@ -33,9 +33,11 @@ from tests.virtual_authenticator.support.relying_party import (
 )
 from virtual_authenticator import Authenticator, NotSupportedError, cbor
 from virtual_authenticator.algorithms import BY_NAME, to_pkcs8
-from virtual_authenticator.attestation import attestation_object
+from virtual_authenticator.attestation import CERTIFIED, attestation_object
+from virtual_authenticator.certificates import AttestationAuthority
 from virtual_authenticator.encoding import base64url_decode, base64url_encode
 from virtual_authenticator.entropy import Entropy
+from virtual_authenticator.hardware import SafetyNet
 
 COMBINATIONS = [
     (algorithm, attestation)
@@ -45,6 +47,7 @@ COMBINATIONS = [
     ("ES256", "fido-u2f"),
     *((algorithm, "tpm") for algorithm in ("ES256", "ES512", "RS256")),
     *((algorithm, "android-key") for algorithm in ("ES256", "ES512", "RS256")),
+    ("ES256", "android-safetynet"),
     ("ES256", "apple"),
 ]
 
@@ -70,13 +73,13 @@ def test_every_pair_is_made_and_accepted(
     registration = party.register(device, attestation="direct")
     assert attestation_of(registration)["fmt"] == attestation.removesuffix("-self")
     assert ("x5c" in attestation_of(registration)["attStmt"]) == (
-        attestation not in ("none", "packed-self")
+        attestation not in ("none", "packed-self", "android-safetynet")
     )
     for _ in range(2):
         party.sign_in(device, [registration["id"]])
 
 
-@pytest.mark.parametrize("attestation", ["packed", "fido-u2f", "tpm", "android-key", "apple"])
+@pytest.mark.parametrize("attestation", sorted(CERTIFIED))
 def test_a_relying_party_that_trusts_another_authority_refuses(attestation: str) -> None:
     device = Authenticator("u2f-key", attestation=attestation)
     party = RelyingParty()
@@ -278,6 +281,24 @@ def test_the_two_algorithms_of_an_rsa_key_are_told_apart_after_saving() -> None:
         )
     kept = Authenticator.from_json(device.to_json())
     assert [one.algorithm.name for one in kept.credentials] == ["PS256", "RS256"]
+
+
+@pytest.mark.parametrize("well", [True, False])
+def test_a_phone_that_is_not_what_it_was_sold_as(well: bool) -> None:
+    """What SafetyNet says of it can be told: here that somebody tampered with it."""
+    says = SafetyNet(profile_matches=well, has_integrity=well)
+    identity = AttestationAuthority().identity(kind="android-safetynet", hardware=says)
+    device = Authenticator("android-platform", attestation="android-safetynet", identity=identity)
+    kept, party = Authenticator.from_json(device.to_json()), RelyingParty()
+    party.trust(device)
+    options = party.creation_options(attestation="direct")
+    response = kept.create(options, party.origin)
+    if well:
+        return party.accept_registration(response)
+    with pytest.raises(InvalidRegistrationResponse, match="device integrity"):
+        party.verify_registration(response)
+    with pytest.raises(InvalidData, match="ctsProfileMatch"):
+        party.verify_registration_with_fido2(response)
 
 
 @pytest.mark.parametrize("parts", [("packed", "packed-self"), ("tpm", "apple", "packed")])

@@ -71,8 +71,8 @@ FIDO2_ALGORITHMS = {
     if CoseKey.for_alg(identifier) is not UnsupportedKey
 }
 """python-fido2 2 has none of RSA with longer digests: such responses are for py_webauthn alone."""
-PY_WEBAUTHN_FORMATS = ("none", "packed", "fido-u2f", "tpm", "android-key", "apple")
-FIDO2_FORMATS = ("none", "packed", "fido-u2f", "tpm", "apple")
+PY_WEBAUTHN_FORMATS = tuple(AttestationFormat)
+FIDO2_FORMATS = ("none", "packed", "fido-u2f", "tpm", "android-safetynet", "apple")
 """Neither library has the compound format; python-fido2 2 has no android-key."""
 
 
