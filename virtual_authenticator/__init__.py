@@ -95,6 +95,7 @@ __all__ = [
     "RandomStep",
     "Rollback",
     "Rule",
+    "SafetyNet",
     "Scripted",
     "SecurityError",
     "SyncedAuthenticator",

@@ -125,7 +125,7 @@ class Core:
         """The faults of the CTAP layer for now (the WebAuthn layer gets its own with each call)."""
         self.identities = Identities(profile, self.entropy, identities)
         self.algorithms = {BY_NAME[n].identifier: BY_NAME[n] for n in profile.algorithms}
-        self._built_in, self._has_pin = profile.built_in_verification, profile.has_pin
+        self._built_in, self._pin_verifies = profile.built_in_verification, profile.pin_verifies
         self._sensor = profile.fingerprint_sensor
         self._fault_entropy = self.entropy.fork("faults")
         self._backup_at_first = (
@@ -147,7 +147,7 @@ class Core:
             return False
         if self._built_in and pin.uv_retries and (not self._sensor or self._knows_finger):
             return True
-        return self._has_pin and pin.hash is not None
+        return self._pin_verifies and pin.hash is not None
 
     @property
     def _knows_finger(self) -> bool:
