@@ -47,11 +47,12 @@ def test_a_payment_is_confirmed_where_the_bank_allowed_it(new_key, client_of, ma
     )
     made = client("https://example.org").make_credential(asked.public_key)
     credential = bank.register_complete(state, made).credential_data
+    assert credential is not None
 
-    asked, _ = bank.authenticate_begin(
+    request, _ = bank.authenticate_begin(
         [credential], UserVerificationRequirement.REQUIRED, extensions={"payment": PAYMENT}
     )
-    response = client(SHOP).get_assertion(asked.public_key).get_response(0).response
+    response = client(SHOP).get_assertion(request.public_key).get_response(0).response
 
     data = response.authenticator_data
     assert data.extensions == {"thirdPartyPayment": made_for_payments}
