@@ -199,7 +199,7 @@ class Core:
     def is_full(self) -> bool:
         """Whether no further discoverable credential fits."""
         capacity = self.profile.capacity
-        return bool(capacity) and self.store.discoverable_count >= capacity
+        return capacity > 0 and self.store.discoverable_count >= capacity
 
     def choose_algorithm(self, offered: Sequence[int]) -> Algorithm | None:
         """The relying party's first choice among those the device has (section 6.3.2)."""
@@ -280,7 +280,7 @@ class Core:
                 credential_id,
                 algorithm.name,
                 credential.sign_count,
-                _names(faults),
+                _names(faults) if faults is not None else (),
             )
         )
         return Registered(credential, data, public_der, fmt, statement)
@@ -340,7 +340,7 @@ class Core:
                 credential.id,
                 count,
                 verified,
-                _names(faults),
+                _names(faults) if faults is not None else (),
             )
         )
         return data, signature
@@ -402,5 +402,5 @@ def _scripted(value: bool | Sequence[bool], use: int) -> bool:
     return value if isinstance(value, bool) else value[min(use, len(value) - 1)]
 
 
-def _names(faults: FaultRun | None) -> tuple[str, ...]:
-    return tuple(one.name for one in faults.faults) if faults is not None else ()
+def _names(faults: FaultRun) -> tuple[str, ...]:
+    return tuple(one.name for one in faults.faults)

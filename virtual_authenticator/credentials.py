@@ -233,7 +233,9 @@ class CredentialStore:
                 account = rp_id, credential.user_id
                 held = self._by_account.get(account)
                 if held is not None:
-                    self._remove(held.id)
+                    self._forget(held.id)
+                    if self.removed is not None:
+                        self.removed.add(held.id)
                 of_rp = self._by_rp.get(rp_id)
                 if of_rp is None:
                     of_rp = self._by_rp[rp_id] = {}
@@ -250,12 +252,9 @@ class CredentialStore:
     def remove(self, credential_id: bytes) -> None:
         """Delete a credential; KeyError if there is none."""
         with self.lock:
-            self._remove(credential_id)
-
-    def _remove(self, credential_id: bytes) -> None:
-        self._forget(credential_id)
-        if self.removed is not None:
-            self.removed.add(credential_id)
+            self._forget(credential_id)
+            if self.removed is not None:
+                self.removed.add(credential_id)
 
     def clear(self) -> None:
         with self.lock:
