@@ -204,7 +204,7 @@ def render(
         (
             "`create` (none) to soft-webauthn's, of 100 accounts in turn",
             ratio(create, ("soft-webauthn", "create")),
-            "",
+            "at least 1.7",
         ),
         (
             "`create` (none) to the bare key pair",
