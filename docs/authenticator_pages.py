@@ -11,8 +11,13 @@ from virtual_authenticator import Profile, Rule, profiles
 from virtual_authenticator.algorithms import ALGORITHMS, BY_NAME
 from virtual_authenticator.attestation import FORMATS, TAKES
 from virtual_authenticator.client_extensions import INPUTS
+from virtual_authenticator.core import Core
 from virtual_authenticator.ctap.features import Features
+from virtual_authenticator.ctap.get_info import get_info
+from virtual_authenticator.ctap.interaction import Interaction
+from virtual_authenticator.ctap.parameters import Parameters
 from virtual_authenticator.ctap.processor import commands_of
+from virtual_authenticator.ctap.session import Session
 from virtual_authenticator.faults import FAULTS
 
 NOTE = (
@@ -20,7 +25,17 @@ NOTE = (
 )
 
 SIGNATURES = {
-    **{each.identifier: each.name for each in ALGORITHMS.values()},
+    -7: "ES256",
+    -35: "ES384",
+    -36: "ES512",
+    -8: "EdDSA",
+    -257: "RS256",
+    -47: "ES256K",
+    -37: "PS256",
+    -53: "Ed448",
+    -48: "ML-DSA-44",
+    -49: "ML-DSA-65",
+    -50: "ML-DSA-87",
     -9: "ESP256",
     -51: "ESP384",
     -52: "ESP512",
@@ -49,12 +64,13 @@ CLIENT_EXTENSIONS = {
     "credProps": "WebAuthn 10.1.3",
     "prf": "WebAuthn 10.1.4",
     "largeBlob": "WebAuthn 10.1.5",
-    "credentialProtectionPolicy": "CTAP 12.1",
-    "credBlob": "CTAP 12.2",
-    "getCredBlob": "CTAP 12.2",
-    "minPinLength": "CTAP 12.4",
-    "hmacCreateSecret": "CTAP 12.5",
-    "hmacGetSecret": "CTAP 12.5",
+    "credentialProtectionPolicy": "CTAP 2.1, 12.1",
+    "credBlob": "CTAP 2.1, 12.2",
+    "getCredBlob": "CTAP 2.1, 12.2",
+    "minPinLength": "CTAP 2.1, 12.4",
+    "pinComplexityPolicy": "CTAP 2.3",
+    "hmacCreateSecret": "CTAP 2.1, 12.5",
+    "hmacGetSecret": "CTAP 2.1, 12.5",
     "payment": "Secure Payment Confirmation",
 }
 COMMANDS = {
@@ -74,24 +90,94 @@ CTAP_EXTENSIONS = (
     "credProtect",
     "credBlob",
     "largeBlobKey",
+    "largeBlob",
     "minPinLength",
     "pinComplexityPolicy",
     "hmac-secret",
     "hmac-secret-mc",
     "thirdPartyPayment",
 )
+INFO_MEMBERS = {
+    0x01: "versions",
+    0x02: "extensions",
+    0x03: "aaguid",
+    0x04: "options",
+    0x05: "maxMsgSize",
+    0x06: "pinUvAuthProtocols",
+    0x07: "maxCredentialCountInList",
+    0x08: "maxCredentialIdLength",
+    0x09: "transports",
+    0x0A: "algorithms",
+    0x0B: "maxSerializedLargeBlobArray",
+    0x0C: "forcePINChange",
+    0x0D: "minPINLength",
+    0x0E: "firmwareVersion",
+    0x0F: "maxCredBlobLength",
+    0x10: "maxRPIDsForSetMinPINLength",
+    0x11: "preferredPlatformUvAttempts",
+    0x12: "uvModality",
+    0x13: "certifications",
+    0x14: "remainingDiscoverableCredentials",
+    0x15: "vendorPrototypeConfigCommands",
+    0x16: "attestationFormats",
+    0x17: "uvCountSinceLastPinEntry",
+    0x18: "longTouchForReset",
+    0x19: "encIdentifier",
+    0x1A: "transportsForReset",
+    0x1B: "pinComplexityPolicy",
+    0x1C: "pinComplexityPolicyURL",
+    0x1D: "maxPINLength",
+    0x1E: "encCredStoreState",
+    0x1F: "authenticatorConfigCommands",
+}
+INFO_OPTIONS = (
+    "plat",
+    "rk",
+    "clientPin",
+    "up",
+    "uv",
+    "pinUvAuthToken",
+    "noMcGaPermissionsWithClientPin",
+    "largeBlobs",
+    "ep",
+    "bioEnroll",
+    "userVerificationMgmtPreview",
+    "uvBioEnroll",
+    "authnrCfg",
+    "uvAcfg",
+    "credMgmt",
+    "perCredMgmtRO",
+    "credentialMgmtPreview",
+    "setMinPINLength",
+    "makeCredUvNotRqd",
+    "alwaysUv",
+)
+REASONS = {
+    "vendorPrototypeConfigCommands": "it has no vendor",
+    "userVerificationMgmtPreview": "a draft's name for bioEnroll",
+    "credentialMgmtPreview": "a draft's name for credMgmt",
+}
+"""Why something is not there."""
 ABLE = Profile(
     ctap="2.3",
     user_verification="built-in+pin",
-    extensions=CTAP_EXTENSIONS,
+    extensions=tuple(name for name in CTAP_EXTENSIONS if name != "largeBlob"),
+    capacity=25,
+    enterprise_attestation=True,
+    pin_manages_only=True,
+    certifications={"FIDO": 1},
+    pin_complexity_url="https://vendor.example/pins",
 )
-"""A device that has all that a profile can have."""
+"""A device that has all that a profile can have, but for what excludes each other."""
+ABLE_OTHERWISE = ABLE.with_(extensions=("largeBlob",))
 
 
 def completeness_page() -> str:
     """What is there, by the documents' own lists."""
     features = Features(ABLE)
     commands = commands_of(features)
+    extensions = {*features.extensions, *Features(ABLE_OTHERWISE).extensions}
+    info = get_info(Session(Core(ABLE)), Parameters({}), Interaction(Core(ABLE)))
     return "\n".join(
         [
             "# What the virtual authenticator has, and what it lacks",
@@ -152,8 +238,30 @@ def completeness_page() -> str:
             "",
             *_table(
                 ("extension", "there"),
-                ((name, _there(name in features.extensions)) for name in CTAP_EXTENSIONS),
+                ((name, _there(name in extensions)) for name in CTAP_EXTENSIONS),
             ),
+            "",
+            "A device has `largeBlobKey` (with the command largeBlobs) or `largeBlob`.",
+            "",
+            "## GetInfo",
+            "",
+            *_table(
+                ("member", "number", "there"),
+                (
+                    (name, f"0x{number:02x}", _there(number in info, name))
+                    for number, name in INFO_MEMBERS.items()
+                ),
+            ),
+            "",
+            *_table(
+                ("option", "there"),
+                ((name, _there(name in info[0x04], name)) for name in INFO_OPTIONS),
+            ),
+            "",
+            "## Transports",
+            "",
+            "CTAPHID (in-process, over UDP on this machine, UHID on Linux) and NFC. Bluetooth and "
+            "hybrid are not there: both need a radio, or somebody's tunnel service.",
             "",
             "## Profiles",
             "",
@@ -173,8 +281,8 @@ def completeness_page() -> str:
     )
 
 
-def _there(is_there: bool) -> str:
-    return "yes" if is_there else "no"
+def _there(is_there: bool, name: str = "") -> str:
+    return "yes" if is_there else f"no: {REASONS[name]}" if name in REASONS else "no"
 
 
 def _repeats(number: int) -> str:

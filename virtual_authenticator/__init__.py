@@ -36,7 +36,7 @@ if TYPE_CHECKING:
         Scripted,
     )
     from .faults import Fault, FaultError, fault
-    from .hardware import AndroidKeystore, TpmChip
+    from .hardware import AndroidKeystore, SafetyNet, TpmChip
 
 _LATE = {
     "AlwaysZero": "counters",
@@ -51,6 +51,7 @@ _LATE = {
     "AttestationAuthority": "certificates",
     "AttestationIdentity": "certificates",
     "AndroidKeystore": "hardware",
+    "SafetyNet": "hardware",
     "TpmChip": "hardware",
     "Fault": "faults",
     "FaultError": "faults",
@@ -94,6 +95,7 @@ __all__ = [
     "RandomStep",
     "Rollback",
     "Rule",
+    "SafetyNet",
     "Scripted",
     "SecurityError",
     "SyncedAuthenticator",

@@ -8,6 +8,7 @@ at most four levels, no bytes left over. Knows nothing of authenticators.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import lru_cache
 from typing import Any
 
 MAX_DEPTH = 4
@@ -25,6 +26,7 @@ class EncodedList(list[Any]):
         self.encoded = encode(list(self))
 
 
+@lru_cache(maxsize=2048)
 def _head(major: int, value: int) -> bytes:
     major <<= 5
     if value < 24:
@@ -54,8 +56,8 @@ def encode(value: Any) -> bytes:
     if kind is bytes:
         return b"".join((_head(2, len(value)), value))
     if kind is str:
-        text = value.encode("utf-8")
-        return b"".join((_head(3, len(text)), text))
+        text: bytes = value.encode("utf-8")
+        return _head(3, len(text)) + text
     if kind is bool:
         return b"\xf5" if value else b"\xf4"
     if value is None:

@@ -249,6 +249,8 @@ def losses(profile: Profile) -> list[str]:
         lost.append("enterprise attestation is given to nobody")
     if profile.min_pin_length_rp_ids:
         lost.append("no relying party may learn the minimum PIN length")
+    if profile.certifications or profile.pin_complexity_url:
+        lost.append("GetInfo says nothing of certifications and of the PIN policy's address")
     return lost
 
 

@@ -6,7 +6,7 @@ ignored on purpose. The core does what the authenticator itself does.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from copy import deepcopy
 from hashlib import sha256
 from typing import TYPE_CHECKING, Any
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from . import cbor
 from .algorithms import ALGORITHMS, BY_NAME, Algorithm, PrivateKey, algorithm_of
 from .attestation import attestation_object
-from .choosing import choose, why_not
+from .choosing import choose, name_of, why_not
 from .client_data import ClientDataDraft, Page
 from .client_rules import Rule, check_rp_id, check_secure_context, effective_rp_id, page_may_use
 from .core import Core, NewCredential, Registered
@@ -25,6 +25,7 @@ from .errors import (
     InvalidStateError,
     NotAllowedError,
     NotSupportedError,
+    SecurityError,
     WebAuthnError,
 )
 from .options import CreationOptions, creation_options, request_options
@@ -56,6 +57,7 @@ class Ceremonies:
         self._previous: dict[str, tuple[Callable[..., dict[str, Any]], tuple[Any, ...]]] = {}
         """By ceremony, how to make the last response again: tests may change the one they got."""
         self._transports = core.profile.sorted_transports
+        self._names_no_model = core.profile.names_no_model
 
     # ---- create
 
@@ -76,6 +78,13 @@ class Ceremonies:
             rp_id = options.rp_id
             if rp_id is None or not page_may_use(rp_id, page.origin):
                 rp_id = self._rp_id(rp_id, page.origin, ignoring)
+            excluded_app_id = None
+            if options.extensions:
+                from . import client_extensions
+
+                excluded_app_id = self._app_id(
+                    client_extensions.check_registration, options, page.origin, ignoring=ignoring
+                )
             if (
                 options.attachment not in (None, profile.attachment)
                 and Rule.ATTACHMENT not in ignoring
@@ -84,12 +93,19 @@ class Ceremonies:
             discoverable = self._discoverable(options, rp_id, ignoring)
             # Section 5.1.3: a passkey that is added beside a sign-in asks nobody, unless it must.
             silent = conditional and self._adds_silently(options.user_verification)
-            verified = not silent and self._verification(options.user_verification, ignoring)
-            algorithm = self._algorithm(options.algorithms, private_key, ignoring, run)
+            verified = not silent and (
+                (options.user_verification == "required" and core.can_verify)
+                or self._verification(options.user_verification, ignoring)
+            )
+            algorithm = core.choose_algorithm(options.algorithms)
+            if algorithm is None or private_key is not None or run is not None:
+                algorithm = self._algorithm(
+                    algorithm, options.algorithms, private_key, ignoring, run
+                )
             if not silent and core.person.has_a_mind_of_their_own:
                 self._consent(options.timeout, verified, ignoring)
             if options.exclude and Rule.EXCLUDE_CREDENTIALS not in ignoring:
-                self._check_excluded(options.exclude, rp_id, verified)
+                self._check_excluded(options.exclude, rp_id, excluded_app_id, verified)
             if run is None and page.plain_tail is not None:
                 client_data = _CREATES + options.challenge.encode() + page.plain_tail
             else:
@@ -116,8 +132,6 @@ class Ceremonies:
                 private_key=private_key,
             )
             if options.extensions:
-                from . import client_extensions
-
                 try:
                     client_extensions.prepare_registration(
                         core,
@@ -138,18 +152,27 @@ class Ceremonies:
                 client_data,
                 registered.authenticator_data,
                 registered.public_der,
-                self._attestation_object(registered, run),
+                # None means the one without a statement.
+                self._attestation_object(registered, run)
+                if run is not None or registered.fmt != "none"
+                else None,
                 self._transports,
                 profile.attachment,
                 results,
             )
             return self._deliver("create", registration_json, parts, run)
 
-    def _check_excluded(self, excluded: list[str], rp_id: str, verified: bool) -> None:
+    def _check_excluded(
+        self, excluded: list[str], rp_id: str, app_id: str | None, verified: bool
+    ) -> None:
         for credential_id in excluded:
             held = self._known.get(credential_id)
+            if held is None or not (
+                held.belongs_to(rp_id) or (app_id is not None and held.belongs_to(app_id))
+            ):
+                continue
             # CTAP 2.1, section 6.1.2, step 12: credProtect hides from the unverified.
-            if held is not None and held.belongs_to(rp_id) and (verified or held.protection < 3):
+            if verified or held.protection < 3:
                 raise self._failed(
                     InvalidStateError("the authenticator holds a credential that is excluded")
                 )
@@ -177,13 +200,14 @@ class Ceremonies:
 
     def _algorithm(
         self,
+        chosen: Algorithm | None,
         offered: tuple[int, ...],
         key: PrivateKey | None,
         ignoring: frozenset[Rule],
         run: FaultRun | None,
     ) -> Algorithm:
+        """What is used in place of the one `chosen` from the offer."""
         own = algorithm_of(key) if key is not None else None
-        chosen = self.core.choose_algorithm(offered)
         if key is not None and (chosen is None or not chosen.takes(key)):
             takes = [one for one in offered if one in ALGORITHMS and ALGORITHMS[one].takes(key)]
             chosen = self.core.choose_algorithm(takes)
@@ -206,10 +230,9 @@ class Ceremonies:
     def _attestation(self, asked: str, ignoring: frozenset[Rule]) -> str:
         # Section 5.1.3: under "none" the client drops what could identify the device. The AAGUID
         # stays, as in Level 3, and so does a self attestation that names no model.
-        profile = self.core.profile
-        if asked == "none" and not profile.names_no_model and Rule.ATTESTATION not in ignoring:
+        if asked == "none" and not self._names_no_model and Rule.ATTESTATION not in ignoring:
             return "none"
-        return profile.attestation
+        return self.core.profile.attestation
 
     def _names_device_to(self, rp_id: str) -> bool:
         """Section 5.4.7: only where the authenticator's or the client's configuration permits it;
@@ -218,9 +241,7 @@ class Ceremonies:
         permitted = rp_id in profile.enterprise_rp_ids or rp_id in self.enterprise_policy
         return profile.enterprise_attestation and self.core.settings.enterprise and permitted
 
-    def _attestation_object(self, registered: Registered, run: FaultRun | None) -> bytes | None:
-        if run is None and registered.fmt == "none":
-            return None  # the one without statement
+    def _attestation_object(self, registered: Registered, run: FaultRun | None) -> bytes:
         attested = attestation_object(
             registered.fmt, registered.statement, registered.authenticator_data
         )
@@ -250,15 +271,26 @@ class Ceremonies:
             run = core.fault_run(faults, "get") if faults else None
             if rp_id is None or not page_may_use(rp_id, page.origin):
                 rp_id = self._rp_id(rp_id, page.origin, ignoring)
+            app_id = None
             if extensions:
-                self._check_extensions(extensions, allow)
+                from . import client_extensions
+
+                app_id = self._app_id(
+                    client_extensions.check_assertion,
+                    extensions,
+                    allow,
+                    page.origin,
+                    ignoring=ignoring,
+                )
             verified = verification == "required" and core.can_verify
             if not verified:
                 verified = self._verification(verification, ignoring)
             chosen = credential
             if chosen is None:
                 chosen = choose(core.store, rp_id, allow, verified, ignoring)
-            elif why := why_not(chosen, rp_id, allow, verified, ignoring):
+                if chosen is None and app_id is not None and allow:
+                    chosen = choose(core.store, app_id, allow, verified, ignoring)
+            elif why := why_not(chosen, name_of(chosen, rp_id, app_id), allow, verified, ignoring):
                 raise self._refused(why)
             if conditional:
                 self._offer(chosen, verified, ignoring)
@@ -272,15 +304,15 @@ class Ceremonies:
                 client_data = self._client_data("webauthn.get", challenge, page, run)
             results: dict[str, Any] = {}
             outputs: dict[str, Any] | None = None
-            if extensions is not None:
-                from . import client_extensions
-
+            if extensions:
                 try:
                     results, outputs = client_extensions.assertion_results(
                         core, extensions, chosen, allow, verified=verified
                     )
                 except NotSupportedError as error:
                     raise self._failed(error) from None
+                if app_id is not None:
+                    results["appid"] = name_of(chosen, rp_id, app_id) != rp_id
             data, signature = core.sign_assertion(
                 chosen,
                 sha256(client_data).digest(),
@@ -302,15 +334,16 @@ class Ceremonies:
             why = f"{error}, and the page waits until it aborts"
             raise self._failed(AbortError(why)) from None
 
-    def _check_extensions(self, inputs: Mapping[str, Any], allow: list[str] | None) -> None:
-        from . import client_extensions
-
-        try:
-            client_extensions.check_assertion(inputs, allow)
-        except NotSupportedError as error:
-            raise self._failed(error) from None
-
     # ---- what both share
+
+    def _app_id(
+        self, check: Callable[..., str | None], *given: Any, ignoring: frozenset[Rule]
+    ) -> str | None:
+        """Refuse what extensions forbid before anybody is asked; the AppID that they name."""
+        try:
+            return check(*given, enforce_app_id=Rule.RP_ID not in ignoring)
+        except (NotAllowedError, NotSupportedError, SecurityError) as error:
+            raise self._failed(error) from None
 
     def _rp_id(self, rp_id: str | None, origin: str, ignoring: frozenset[Rule]) -> str:
         try:

@@ -20,7 +20,7 @@ from .algorithms import ES256, Algorithm, PrivateKey, by_name, from_pkcs8, to_pk
 from .cbor import EncodedList
 from .encoding import base64url_decode, base64url_encode
 from .entropy import Entropy
-from .hardware import AndroidKeystore, TpmChip, hardware_from_json, hardware_of
+from .hardware import AndroidKeystore, Hardware, SafetyNet, hardware_from_json, hardware_of
 
 if TYPE_CHECKING:
     from cryptography import x509
@@ -53,7 +53,7 @@ class AttestationIdentity:
     """The model that the certificate is bound to."""
     serial_number: bytes | None = None
     """The device that the certificate is bound to: for enterprises only (section 8.2.2)."""
-    hardware: TpmChip | AndroidKeystore | None = None
+    hardware: Hardware | None = None
     algorithm: Algorithm = ES256
     issuer_unit: str = _INTERMEDIATE_UNIT
     """By which the key signs certificates of its own, if this is such a device."""
@@ -190,7 +190,7 @@ class AttestationAuthority:
         key: PrivateKey | None = None,
         serial: bytes | None = None,
         serial_number: bytes | None = None,
-        hardware: TpmChip | AndroidKeystore | None = None,
+        hardware: Hardware | None = None,
         not_before: datetime.datetime = NOT_BEFORE,
         not_after: datetime.datetime = NOT_AFTER,
     ) -> AttestationIdentity:
@@ -198,7 +198,7 @@ class AttestationAuthority:
 
         With `aaguid` they are bound to that model, with `serial_number` to that one device (for
         formats of which the certificate says so: packed). `hardware` is what the device says of
-        itself beyond keys, in the formats tpm and android-key.
+        itself beyond keys, in the formats tpm, android-key and android-safetynet.
         """
         hardware = hardware or hardware_of(kind)
         algorithm = by_name(getattr(hardware, "algorithm", ES256.name))
@@ -210,13 +210,14 @@ class AttestationAuthority:
             unit, extensions = None, _chip_extensions(hardware)
         elif kind in _ISSUERS:
             unit = _INTERMEDIATE_UNIT
-        else:
+        elif kind != SafetyNet.kind:
             extensions = _packed_extensions(aaguid, serial_number)
         certificates = [
             self.certificate(
                 key.public_key(),
                 serial,
                 unit=unit,
+                common_name=SafetyNet.host if kind == SafetyNet.kind else None,
                 authority=kind in _ISSUERS,
                 extensions=extensions,
                 not_before=not_before,
@@ -260,6 +261,7 @@ class AttestationAuthority:
         serial: bytes,
         *,
         unit: str | None = _UNIT,
+        common_name: str | None = None,
         issuer: str = _AUTHORITY_UNIT,
         signed_by: PrivateKey | None = None,
         authority: bool = False,
@@ -276,7 +278,7 @@ class AttestationAuthority:
         root = unit == _AUTHORITY_UNIT
         builder = (
             x509.CertificateBuilder()
-            .subject_name(self._name(unit) if unit is not None else x509.Name([]))
+            .subject_name(self._name(unit, common_name) if unit is not None else x509.Name([]))
             .issuer_name(self._name(issuer))
             .public_key(public_key)
             .serial_number(int.from_bytes(serial, "big"))
@@ -307,13 +309,13 @@ class AttestationAuthority:
         certificate = builder.sign(signing, hashes.SHA256(), ecdsa_deterministic=True)
         return certificate.public_bytes(serialization.Encoding.DER)
 
-    def _name(self, unit: str) -> x509.Name:
+    def _name(self, unit: str, common_name: str | None = None) -> x509.Name:
         from cryptography import x509
         from cryptography.x509.oid import NameOID
 
         return x509.Name(
             [
-                x509.NameAttribute(NameOID.COMMON_NAME, self._common_name),
+                x509.NameAttribute(NameOID.COMMON_NAME, common_name or self._common_name),
                 x509.NameAttribute(NameOID.ORGANIZATION_NAME, self._organization),
                 x509.NameAttribute(NameOID.ORGANIZATIONAL_UNIT_NAME, unit),
                 x509.NameAttribute(NameOID.COUNTRY_NAME, "AA"),

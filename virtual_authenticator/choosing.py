@@ -49,3 +49,10 @@ def why_not(
     if not allow and not credential.discoverable:
         return "the credential is not discoverable: allowCredentials must name it"
     return None
+
+
+def name_of(credential: Credential, rp_id: str, app_id: str | None) -> str:
+    """The AppID, if that is the one of the two by which a credential knows the relying party."""
+    if app_id is None or credential.belongs_to(rp_id) or not credential.belongs_to(app_id):
+        return rp_id
+    return app_id

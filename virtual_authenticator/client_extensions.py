@@ -1,5 +1,6 @@
-"""WebAuthn extensions as a client handles them: credProps, prf, credProtect, minPinLength, blobs,
-and the hmac-secret inputs of native clients (WebAuthn Level 3, section 10; CTAP 2.1, section 12).
+"""WebAuthn extensions as a client handles them: AppIDs, credProps, prf, credProtect, the PIN's
+policies, blobs, payment, and the hmac-secret inputs of native clients (WebAuthn Level 3, section
+10; CTAP 2.3, section 12; Secure Payment Confirmation, section 5).
 
 Turns client inputs into requests to the core, and its outputs into clientExtensionResults. Does not
 know how a ceremony is run.
@@ -11,14 +12,16 @@ import hashlib
 from collections.abc import Mapping
 from typing import Any
 
-from . import blob_extensions
+from . import app_id, blob_extensions
 from .core import Core, NewCredential
 from .credentials import Credential
 from .encoding import base64url_canonical, base64url_encode, shorten
 from .errors import InvalidOptionsError, NotAllowedError, NotSupportedError
-from .options import base64url_member
+from .options import CreationOptions, base64url_member
 
 INPUTS = (
+    "appid",
+    "appidExclude",
     "credProps",
     "prf",
     "largeBlob",
@@ -26,8 +29,10 @@ INPUTS = (
     "credBlob",
     "getCredBlob",
     "minPinLength",
+    "pinComplexityPolicy",
     "hmacCreateSecret",
     "hmacGetSecret",
+    "payment",
 )
 """The client extension inputs that are understood here; others are ignored, as browsers do."""
 _BLOBS = ("largeBlob", "credBlob", "getCredBlob")
@@ -36,6 +41,42 @@ _POLICIES = {
     "userVerificationOptionalWithCredentialIDList": 2,
     "userVerificationRequired": 3,
 }
+
+
+def check_registration(
+    options: CreationOptions, origin: str, *, enforce_app_id: bool
+) -> str | None:
+    """What a client refuses before it asks any authenticator; returns the AppID whose credentials
+    are excluded too."""
+    if _is_payment(options.extensions):
+        # Secure Payment Confirmation, section 5, registration.
+        for name, got, expected in (
+            ("authenticatorAttachment", options.attachment, ("platform",)),
+            ("residentKey", options.resident_key, ("required", "preferred")),
+            ("userVerification", options.user_verification, ("required",)),
+        ):
+            if got not in expected:
+                raise InvalidOptionsError(
+                    f"authenticatorSelection.{name}",
+                    shorten(got),
+                    f"{' or '.join(expected)}, since extensions.payment is there",
+                )
+    return app_id.app_id(
+        options.extensions,
+        app_id.AT_REGISTRATION,
+        app_id.AT_SIGN_IN,
+        origin,
+        enforce=enforce_app_id,
+    )
+
+
+def _is_payment(inputs: Mapping[str, Any]) -> bool:
+    given = inputs.get("payment")
+    if given is None:
+        return False
+    if not isinstance(given, Mapping):
+        raise InvalidOptionsError("extensions.payment", shorten(given), "an object")
+    return given.get("isPayment") is True
 
 
 def prepare_registration(
@@ -62,15 +103,17 @@ def prepare_registration(
     wants_secret = "prf" in inputs or inputs.get("hmacCreateSecret") is True
     wanted.hmac_secret = wants_secret and bool({"prf", "hmac-secret"} & set(supported))
     protect = policy is not None and "credProtect" in supported
-    learns_minimum = (
-        inputs.get("minPinLength") is True
-        and "minPinLength" in supported
-        and wanted.rp_id in core.minimum_pin_rp_ids
-    )
+    wanted.third_party_payment = _is_payment(inputs)
+    may_learn = wanted.rp_id in core.minimum_pin_rp_ids
+    learned = {
+        name
+        for name in ("minPinLength", "pinComplexityPolicy")
+        if may_learn and inputs.get(name) is True and name in supported
+    }
     blobs = not inputs.keys().isdisjoint(_BLOBS)
     if blobs:
         blob_extensions.prepare_registration(core, inputs, wanted, enforce=enforce_large_blob)
-    if protect or learns_minimum or blobs or (wanted.hmac_secret and "hmac-secret" in supported):
+    if protect or learned or blobs or (wanted.hmac_secret and "hmac-secret" in supported):
 
         def extend(credential: Credential) -> dict[str, Any]:
             outputs = (
@@ -80,8 +123,10 @@ def prepare_registration(
                 outputs["credProtect"] = credential.protection
             if credential.secrets is not None and "hmac-secret" in supported:
                 outputs["hmac-secret"] = True
-            if learns_minimum:
+            if "minPinLength" in learned:
                 outputs["minPinLength"] = core.pin.minimum_length
+            if "pinComplexityPolicy" in learned:
+                outputs["pinComplexityPolicy"] = core.settings.pin_complexity
             return outputs
 
         wanted.extend = extend
@@ -92,6 +137,8 @@ def registration_results(
 ) -> dict[str, Any]:
     """clientExtensionResults of a registration."""
     results: dict[str, Any] = {}
+    if inputs.get(app_id.AT_REGISTRATION) is not None:
+        results[app_id.AT_REGISTRATION] = True  # the client acted upon it
     if inputs.get("credProps") is True:
         results["credProps"] = {"rk": credential.discoverable}
     enabled = credential.secrets is not None
@@ -127,10 +174,18 @@ def assertion_results(
     return results, outputs
 
 
-def check_assertion(inputs: Mapping[str, Any], allow: list[str] | None) -> None:
-    """What a client refuses before it asks any authenticator."""
+def check_assertion(
+    inputs: Mapping[str, Any], allow: list[str] | None, origin: str, *, enforce_app_id: bool
+) -> str | None:
+    """The same of an assertion; returns the AppID that may stand for the RP ID."""
+    if _is_payment(inputs):
+        # Secure Payment Confirmation, section 5: for PaymentRequest only, never for a page.
+        raise NotAllowedError("extensions.payment is not for pages that sign in")
     if "largeBlob" in inputs:
         blob_extensions.check_assertion(inputs, allow)
+    return app_id.app_id(
+        inputs, app_id.AT_SIGN_IN, app_id.AT_REGISTRATION, origin, enforce=enforce_app_id
+    )
 
 
 def _secret_results(

@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from enum import StrEnum
 from functools import cache, lru_cache
-from typing import Any
-from urllib.parse import SplitResult, urlsplit
+from typing import TYPE_CHECKING, Any
 
 from .encoding import shorten
 from .errors import NotAllowedError, SecurityError, WebAuthnError
+
+if TYPE_CHECKING:
+    from urllib.parse import SplitResult
 
 MAXIMUM_LABELS = 5
 """How many registrable labels a client honours in a list of related origins (section 5.11)."""
@@ -70,6 +72,8 @@ def host_of(origin: str) -> tuple[str, str]:
 
 def _split(url: str) -> SplitResult | None:
     """The parts of a URL that has a host; None for anything else."""
+    from urllib.parse import urlsplit  # with the first page: it takes a while to load
+
     try:
         parts = urlsplit(url)
         host, _ = parts.hostname, parts.port
@@ -127,7 +131,10 @@ def check_rp_id(rp_id: str, origin: str, related: Mapping[str, Sequence[str]]) -
 
 def related_origin_allows(origin: str, listed: Sequence[str]) -> bool:
     """Section 5.11.1, on the `origins` that the RP ID's well-known document lists."""
-    caller = _origin_tuple(urlsplit(origin))
+    page = _split(origin)
+    if page is None:
+        return False
+    caller = _origin_tuple(page)
     labels: set[str] = set()
     for candidate in listed:
         parts = _split(candidate)  # a URL, of which only the origin counts
@@ -141,6 +148,18 @@ def related_origin_allows(origin: str, listed: Sequence[str]) -> bool:
             return True
         labels.add(label)
     return False
+
+
+def same_site(url: str, origin: str) -> bool:
+    """Whether an https URL has the host of a page, or one with the same owner."""
+    parts = _split(url)
+    if parts is None or parts.scheme != "https":
+        return False
+    host, own = parts.hostname or "", host_of(origin)[1]
+    if host == own:
+        return True
+    owned = None if _is_address(host) or _is_address(own) else _registrable_domain(own)
+    return owned is not None and _registrable_domain(host) == owned
 
 
 def _origin_tuple(parts: SplitResult) -> tuple[str, str | None, int | None]:

@@ -125,7 +125,7 @@ class Core:
         """The faults of the CTAP layer for now (the WebAuthn layer gets its own with each call)."""
         self.identities = Identities(profile, self.entropy, identities)
         self.algorithms = {BY_NAME[n].identifier: BY_NAME[n] for n in profile.algorithms}
-        self._built_in, self._has_pin = profile.built_in_verification, profile.has_pin
+        self._built_in, self._pin_verifies = profile.built_in_verification, profile.pin_verifies
         self._sensor = profile.fingerprint_sensor
         self._fault_entropy = self.entropy.fork("faults")
         self._backup_at_first = (
@@ -147,7 +147,7 @@ class Core:
             return False
         if self._built_in and pin.uv_retries and (not self._sensor or self._knows_finger):
             return True
-        return self._has_pin and pin.hash is not None
+        return self._pin_verifies and pin.hash is not None
 
     @property
     def _knows_finger(self) -> bool:
@@ -199,7 +199,7 @@ class Core:
     def is_full(self) -> bool:
         """Whether no further discoverable credential fits."""
         capacity = self.profile.capacity
-        return bool(capacity) and self.store.discoverable_count >= capacity
+        return capacity > 0 and self.store.discoverable_count >= capacity
 
     def choose_algorithm(self, offered: Sequence[int]) -> Algorithm | None:
         """The relying party's first choice among those the device has (section 6.3.2)."""
@@ -245,8 +245,12 @@ class Core:
         outputs = wanted.extend(credential) if wanted.extend is not None else None
         count = self.count(credential)
         flags = AT | (UP if wanted.present else 0) | (UV if wanted.verified else 0)
-        flags |= self._backup_flags(credential) | (ED if outputs else 0)
-        extensions = cbor.encode(outputs) if outputs else b""
+        if credential.backup_eligible or credential.backup_state or not self._plain_backup:
+            flags |= self._backup_flags(credential)
+        extensions = b""
+        if outputs:
+            flags |= ED
+            extensions = cbor.encode(outputs)
         if faults is None:
             size = len(credential_id)
             head = attested_part(credential.rp_id_hash, flags, count, profile.aaguid, size)
@@ -263,7 +267,10 @@ class Core:
                 extensions=extensions,
             )
             data = self._encode(draft, faults)
-        fmt, statement = self._attest(wanted, credential, data, faults)
+        fmt = wanted.attestation
+        statement: Statement = {}
+        if fmt != "none":
+            fmt, statement = self._attest(wanted, credential, data, faults)
         self.store.add(credential)
         self.journal.append(
             (
@@ -273,7 +280,7 @@ class Core:
                 credential_id,
                 algorithm.name,
                 credential.sign_count,
-                _names(faults),
+                _names(faults) if faults is not None else (),
             )
         )
         return Registered(credential, data, public_der, fmt, statement)
@@ -281,16 +288,14 @@ class Core:
     def _attest(
         self, wanted: NewCredential, credential: Credential, data: bytes, faults: FaultRun | None
     ) -> tuple[str, Statement]:
-        if wanted.attestation == "none":
-            return "none", {}
         return FORMATS[wanted.attestation](
             AttestationInput(
-                credential=credential,
-                authenticator_data=data,
-                client_data_hash=wanted.client_data_hash,
-                sign=partial(self._sign, faults),
-                identity=partial(self._identity_with, wanted.enterprise, faults),
-                parts=self.profile.compound_of,
+                credential,
+                data,
+                wanted.client_data_hash,
+                partial(self._sign, faults),
+                partial(self._identity_with, wanted.enterprise, faults),
+                self.profile.compound_of,
             )
         )
 
@@ -335,7 +340,7 @@ class Core:
                 credential.id,
                 count,
                 verified,
-                _names(faults),
+                _names(faults) if faults is not None else (),
             )
         )
         return data, signature
@@ -397,5 +402,5 @@ def _scripted(value: bool | Sequence[bool], use: int) -> bool:
     return value if isinstance(value, bool) else value[min(use, len(value) - 1)]
 
 
-def _names(faults: FaultRun | None) -> tuple[str, ...]:
-    return tuple(one.name for one in faults.faults) if faults is not None else ()
+def _names(faults: FaultRun) -> tuple[str, ...]:
+    return tuple(one.name for one in faults.faults)

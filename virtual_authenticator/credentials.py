@@ -224,57 +224,56 @@ class CredentialStore:
 
     def add(self, credential: Credential) -> None:
         """Store a credential; a discoverable one replaces that of the same account."""
+        credential_id = credential.id
         with self.lock:
-            if credential.id in self._by_id:
-                self._forget(credential.id)
+            if credential_id in self._by_id:
+                self._forget(credential_id)
             if credential.discoverable:
-                account = credential.rp_id, credential.user_id
+                rp_id = credential.rp_id
+                account = rp_id, credential.user_id
                 held = self._by_account.get(account)
                 if held is not None:
-                    self._remove(held.id)
-                self._by_rp.setdefault(credential.rp_id, {})[credential.id] = credential
-                self._by_account[account] = credential
-                self._count(credential, 1)
-            self._by_id[credential.id] = credential
-            self.by_encoded_id[credential.encoded_id] = credential
+                    self._forget(held.id)
+                    if self.removed is not None:
+                        self.removed.add(held.id)
+                of_rp = self._by_rp.get(rp_id)
+                if of_rp is None:
+                    of_rp = self._by_rp[rp_id] = {}
+                    self._rp_by_hash[credential.rp_id_hash] = rp_id
+                    self._open_by_rp[rp_id] = 0
+                of_rp[credential_id] = self._by_account[account] = credential
+                if credential.protection == 1:
+                    self._open_by_rp[rp_id] += 1
+                self.changes += 1
+            self._by_id[credential_id] = self.by_encoded_id[credential.encoded_id] = credential
             if self.removed is not None:
-                self.removed.discard(credential.id)
+                self.removed.discard(credential_id)
 
     def remove(self, credential_id: bytes) -> None:
         """Delete a credential; KeyError if there is none."""
         with self.lock:
-            self._remove(credential_id)
-
-    def _remove(self, credential_id: bytes) -> None:
-        self._forget(credential_id)
-        if self.removed is not None:
-            self.removed.add(credential_id)
+            self._forget(credential_id)
+            if self.removed is not None:
+                self.removed.add(credential_id)
 
     def clear(self) -> None:
         with self.lock:
             for credential in list(self._by_id.values()):
                 self.remove(credential.id)
 
-    def _forget(self, credential_id: bytes) -> Credential:
+    def _forget(self, credential_id: bytes) -> None:
         credential = self._by_id.pop(credential_id)
         del self.by_encoded_id[credential.encoded_id]
-        held = self._by_rp.get(credential.rp_id)
-        if held is not None and held.pop(credential_id, None) is not None:
-            del self._by_account[credential.rp_id, credential.user_id]
-            self._count(credential, -1)
-            if not held:
-                del self._by_rp[credential.rp_id]
-                del self._rp_by_hash[credential.rp_id_hash], self._open_by_rp[credential.rp_id]
-        return credential
-
-    def _count(self, credential: Credential, one: int) -> None:
-        """Note that a discoverable credential came (1) or went (-1)."""
         rp_id = credential.rp_id
-        self._rp_by_hash[credential.rp_id_hash] = rp_id
-        self._open_by_rp[rp_id] = self._open_by_rp.get(rp_id, 0) + one * (
-            credential.protection == 1
-        )
-        self.changes += 1
+        of_rp = self._by_rp.get(rp_id)
+        if of_rp is not None and of_rp.pop(credential_id, None) is not None:
+            del self._by_account[rp_id, credential.user_id]
+            self.changes += 1
+            if credential.protection == 1:
+                self._open_by_rp[rp_id] -= 1
+            if not of_rp:
+                del self._by_rp[rp_id], self._open_by_rp[rp_id]
+                del self._rp_by_hash[credential.rp_id_hash]
 
     def copy(self) -> CredentialStore:
         """The same credentials, as objects of their own."""

@@ -8,7 +8,8 @@ from __future__ import annotations
 import binascii
 
 _TO_URL = bytes.maketrans(b"+/", b"-_")
-_FROM_URL = bytes.maketrans(b"-_", b"+/")
+_FROM_URL = bytes.maketrans(b"-_+/=", b"+/***")
+"""What the other alphabet has is no character of this one."""
 _ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_"
 # By the number of characters after whole groups of four: the last characters whose unused bits are
 # zero.
@@ -23,31 +24,34 @@ def base64url_encode(data: bytes) -> str:
 
 def base64url_decode(text: str) -> bytes:
     """Decode base64url without padding; anything else is a ValueError that says what it got."""
-    if text.strip(_ALPHABET):
-        raise ValueError(f"got {shorten(text)}, expected base64url without padding")
     rest = len(text) & 3
-    if rest == 1:
+    try:
+        return binascii.a2b_base64(
+            text.encode().translate(_FROM_URL) + _PADDING[rest], strict_mode=True
+        )
+    except ValueError:
+        pass
+    if rest == 1 and not text.strip(_ALPHABET):
         raise ValueError(f"got {len(text)} characters, which is no length that base64url can have")
-    return binascii.a2b_base64(text.encode().translate(_FROM_URL) + _PADDING[rest])
+    raise ValueError(f"got {shorten(text)}, expected base64url without padding")
 
 
-def decode_canonical(text: str) -> bytes:
-    """Decode what `is_canonical` approved of."""
-    return binascii.a2b_base64(text.encode().translate(_FROM_URL) + _PADDING[len(text) & 3])
-
-
-def is_canonical(text: str) -> bool:
-    """Whether decoding the text and encoding the bytes again would give the same text."""
-    # If stripping leaves nothing, it has only these characters; quicker than a pattern.
-    if text.strip(_ALPHABET):
-        return False
+def decode_canonical(text: str) -> bytes | None:
+    """Decode the one text that encoding gives for some bytes; None if it is any other."""
     rest = len(text) & 3
-    return not rest or text[-1] in _LAST[rest]
+    if rest and text[-1] not in _LAST[rest]:
+        return None
+    try:
+        return binascii.a2b_base64(
+            text.encode().translate(_FROM_URL) + _PADDING[rest], strict_mode=True
+        )
+    except ValueError:
+        return None
 
 
 def base64url_canonical(text: str) -> str:
     """The text that encoding the decoded bytes gives; a ValueError as from decoding."""
-    return text if is_canonical(text) else base64url_encode(base64url_decode(text))
+    return text if decode_canonical(text) is not None else base64url_encode(base64url_decode(text))
 
 
 def shorten(value: object, limit: int = 60) -> str:

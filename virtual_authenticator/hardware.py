@@ -1,4 +1,5 @@
-"""What the hardware behind an attestation says about itself and its keys: TPM, Android's keystore.
+"""What is behind an attestation, and what that says of itself and its keys: a TPM, Android's
+keystore, the service that judges phones.
 
 The defaults are what devices of today say; a test may have its device say something else. Knows
 neither certificates nor statements.
@@ -7,7 +8,7 @@ neither certificates nor statements.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeAlias
 
 from . import der
 
@@ -90,14 +91,40 @@ class AndroidKeystore:
         )
 
 
-def hardware_of(kind: str) -> TpmChip | AndroidKeystore | None:
+@dataclass(frozen=True)
+class SafetyNet:
+    """What Google's service says about a phone. By default all is well."""
+
+    kind: ClassVar[str] = "android-safetynet"
+    host: ClassVar[str] = "attest.android.com"
+    """To which the certificate of the service is issued."""
+    algorithm: ClassVar[str] = "RS256"
+    version: str = "244535044"
+    """Of Google Play services on the phone."""
+    profile_matches: bool = True
+    """Whether it is a phone that Google certified (ctsProfileMatch)."""
+    has_integrity: bool = True
+    """Whether it is at least not tampered with (basicIntegrity)."""
+
+    def to_json(self) -> dict[str, Any]:
+        return {**self.__dict__, "kind": self.kind}
+
+    @classmethod
+    def from_json(cls, state: dict[str, Any]) -> SafetyNet:
+        return cls(**{name: value for name, value in state.items() if name != "kind"})
+
+
+Hardware: TypeAlias = TpmChip | AndroidKeystore | SafetyNet
+_KINDS: dict[str, type[Hardware]] = {
+    each.kind: each for each in (TpmChip, AndroidKeystore, SafetyNet)
+}
+
+
+def hardware_of(kind: str) -> Hardware | None:
     """What a device with this kind of attestation says by default, if it says anything."""
-    if kind == TpmChip.kind:
-        return TpmChip()
-    return AndroidKeystore() if kind == AndroidKeystore.kind else None
+    return _KINDS[kind]() if kind in _KINDS else None
 
 
-def hardware_from_json(state: dict[str, Any]) -> TpmChip | AndroidKeystore:
+def hardware_from_json(state: dict[str, Any]) -> Hardware:
     """What `to_json` wrote."""
-    is_chip = state["kind"] == TpmChip.kind
-    return TpmChip.from_json(state) if is_chip else AndroidKeystore.from_json(state)
+    return _KINDS[state["kind"]].from_json(state)

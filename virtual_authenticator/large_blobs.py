@@ -98,12 +98,25 @@ def _associated(size: int) -> bytes:
     return b"blob" + size.to_bytes(8, "little")
 
 
+def deflated(data: bytes) -> bytes:
+    """As platforms compress blobs: raw DEFLATE, RFC 1951."""
+    deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS)
+    return deflate.compress(data) + deflate.flush()
+
+
+def inflated(packed: bytes, size: int) -> bytes | None:
+    """The blob of that size; None if it is none."""
+    try:
+        data = zlib.decompressobj(wbits=-zlib.MAX_WBITS).decompress(packed, LARGEST)
+    except zlib.error:
+        return None
+    return data if len(data) == size else None
+
+
 def _sealed(data: bytes, key: bytes, nonce: bytes) -> dict[int, Any]:
     """Section 6.10.3: compressed, then encrypted."""
-    deflate = zlib.compressobj(wbits=-zlib.MAX_WBITS)  # raw DEFLATE, RFC 1951
-    packed = deflate.compress(data) + deflate.flush()
     return {
-        _CIPHERTEXT: AESGCM(key).encrypt(nonce, packed, _associated(len(data))),
+        _CIPHERTEXT: AESGCM(key).encrypt(nonce, deflated(data), _associated(len(data))),
         _NONCE: nonce,
         _ORIGINAL_SIZE: len(data),
     }
@@ -118,7 +131,6 @@ def _opened(entry: Any, key: bytes) -> bytes | None:
         return None
     try:
         packed = AESGCM(key).decrypt(nonce, ciphertext, _associated(size))
-        data = zlib.decompressobj(wbits=-zlib.MAX_WBITS).decompress(packed, LARGEST)
-    except (InvalidTag, ValueError, OverflowError, zlib.error):
+    except (InvalidTag, ValueError, OverflowError):
         return None
-    return data if len(data) == size else None
+    return inflated(packed, size)

@@ -16,7 +16,6 @@ from .encoding import (
     base64url_canonical,
     base64url_decode,
     decode_canonical,
-    is_canonical,
     shorten,
 )
 from .errors import InvalidOptionsError
@@ -80,17 +79,19 @@ def creation_options(given: Any) -> CreationOptions:
         user_name = _required_text(user, "name", "user.name")
         display_name = _required_text(user, "displayName", "user.displayName")
     encoded_user_id = user.get("id")
-    if type(encoded_user_id) is not str or not is_canonical(encoded_user_id):
-        encoded_user_id = _base64url_text(user, "id", "user.id")
-    if not 2 <= len(encoded_user_id) <= 86:  # 1 to 64 bytes
-        length = len(base64url_decode(encoded_user_id))
-        _refuse("user.id", f"{length} bytes", "1 to 64 bytes")
+    user_id = decode_canonical(encoded_user_id) if type(encoded_user_id) is str else None
+    if user_id is None:
+        user_id = base64url_member(user, "id", "user.id")
+    if not 1 <= len(user_id) <= 64:
+        _refuse("user.id", f"{len(user_id)} bytes", "1 to 64 bytes")
     challenge = find("challenge")
-    if type(challenge) is not str or not is_canonical(challenge):
+    if type(challenge) is not str or decode_canonical(challenge) is None:
         challenge = _base64url_text(options, "challenge", "challenge")
     timeout = find("timeout")
-    if type(timeout) is not int or not 0 <= timeout <= LONGEST_TIMEOUT:
-        timeout = _timeout(options)
+    if timeout is None:
+        timeout = DEFAULT_TIMEOUT
+    elif type(timeout) is not int or not 0 <= timeout <= LONGEST_TIMEOUT:
+        timeout = _timeout(timeout)
     resident_key = selection.get("residentKey")
     if resident_key not in _PREFERENCES:
         resident_key = _resident_key(selection)
@@ -110,13 +111,15 @@ def creation_options(given: Any) -> CreationOptions:
     return CreationOptions(
         rp_id,
         rp_name,
-        decode_canonical(encoded_user_id),
+        user_id,
         user_name,
         display_name,
         challenge,
         _algorithms(options),
         timeout,
-        _descriptors(excluded, "excludeCredentials", ()) if excluded is not None else [],
+        []
+        if excluded is None or excluded == []
+        else _descriptors(excluded, "excludeCredentials", ()),
         attachment,
         resident_key,
         verification,
@@ -153,11 +156,13 @@ def request_options(given: Any, known: Container[str] = ()) -> RequestOptions:
     if type(rp_id) is not str:
         rp_id = _text(options, "rpId", "rpId")
     challenge = find("challenge")
-    if type(challenge) is not str or not is_canonical(challenge):
+    if type(challenge) is not str or decode_canonical(challenge) is None:
         challenge = _base64url_text(options, "challenge", "challenge")
     timeout = find("timeout")
-    if type(timeout) is not int or not 0 <= timeout <= LONGEST_TIMEOUT:
-        timeout = _timeout(options)
+    if timeout is None:
+        timeout = DEFAULT_TIMEOUT
+    elif type(timeout) is not int or not 0 <= timeout <= LONGEST_TIMEOUT:
+        timeout = _timeout(timeout)
     allow = find("allowCredentials")
     if allow is not None:
         listed, allow = allow, _descriptors(allow, "allowCredentials", known)
@@ -248,10 +253,7 @@ def _boolean(members: Mapping[str, Any], name: str, where: str) -> bool:
     return bool(value)
 
 
-def _timeout(options: Mapping[str, Any]) -> float:
-    value = options.get("timeout")
-    if value is None:
-        return DEFAULT_TIMEOUT
+def _timeout(value: Any) -> float:
     if isinstance(value, bool) or not isinstance(value, (int, float)):
         _refuse("timeout", shorten(value), "milliseconds, a number")
     if not 0 <= value <= LONGEST_TIMEOUT:  # NaN is refused here too
@@ -302,7 +304,7 @@ def _descriptors(listed: Any, name: str, known: Container[str]) -> list[str]:
             credential_id, transports = entry.get("id"), entry.get("transports")
             if (
                 type(credential_id) is str
-                and (credential_id in known or is_canonical(credential_id))
+                and (credential_id in known or decode_canonical(credential_id) is not None)
                 and entry.get("type") == "public-key"
                 and (transports is None or type(transports) is list)
             ):

@@ -68,6 +68,13 @@ class Profile:
     """Whether the vendor made it able to attest as one device (CTAP 2.1, section 7.1)."""
     enterprise_rp_ids: tuple[str, ...] = ()
     """Relying parties that the vendor lets see such an attestation without the platform's word."""
+    pin_manages_only: bool = False
+    """Whether the PIN of a device with a fingerprint sensor is for its settings alone
+    (CTAP 2.1, section 6.4, noMcGaPermissionsWithClientPin)."""
+    certifications: Mapping[str, int] = field(default_factory=dict)
+    """What it was certified as, as in `{"FIDO": 2}` (CTAP 2.1, section 7.3)."""
+    pin_complexity_url: str = ""
+    """Where its PIN complexity policy is explained."""
     sources: Mapping[str, str] = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -152,6 +159,11 @@ class Profile:
     @property
     def has_pin(self) -> bool:
         return self.user_verification.endswith("pin")
+
+    @property
+    def pin_verifies(self) -> bool:
+        """Whether its PIN vouches for who registers and signs in."""
+        return self.has_pin and not (self.pin_manages_only and self.fingerprint_sensor)
 
     @property
     def fingerprint_sensor(self) -> bool:

@@ -70,6 +70,36 @@ def packed() -> Callable[[int], None]:
     return create
 
 
+def signed_beside() -> Callable[[int], None]:
+    """Registrations without a statement, each followed by one signature: what a packed statement
+    would cost if there were nothing to do but to sign it."""
+    create = repeated(POOL)
+    key, method = ec.generate_private_key(ec.SECP256R1()), ec.ECDSA(hashes.SHA256())
+    messages = [os.urandom(200) for _ in range(POOL)]
+
+    def both(count: int) -> None:
+        for at in range(count):
+            create(1)
+            key.sign(messages[at % POOL], method)
+
+    return both
+
+
+def repeated(accounts: int) -> Callable[[int], None]:
+    """Registrations of a few accounts, again and again: each one replaces the last of its own."""
+    device = Authenticator("security-key", capacity=0)
+    creations = [creation_options() for _ in range(accounts)]
+    made = 0
+
+    def create(count: int) -> None:
+        nonlocal made
+        for _ in range(count):
+            device.create(creations[made % accounts], ORIGIN)
+            made += 1
+
+    return create
+
+
 def ceremonies(stored: int) -> tuple[Callable[[int], None], Callable[[int], None]]:
     device = Authenticator("security-key", capacity=0)
     ids = [device.create(creation_options(), ORIGIN)["id"] for _ in range(stored)]
@@ -103,6 +133,8 @@ def main() -> None:
             "get-10000": get_among_many,
             "create-10000": create_among_many,
             "create-packed": packed(),
+            "create-one": repeated(1),
+            "create-and-sign": signed_beside(),
         }
     )
 

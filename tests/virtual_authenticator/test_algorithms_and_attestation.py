@@ -10,26 +10,34 @@ from typing import Any
 
 import cryptography.hazmat.primitives.asymmetric
 import fido2.cbor
+import fido2.cose
 import pytest
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
-from fido2.attestation import UntrustedAttestation
+from fido2.attestation import InvalidData, UntrustedAttestation
 from fido2.ctap2 import Ctap2
-from webauthn.helpers.exceptions import InvalidRegistrationResponse
+from webauthn.helpers.exceptions import (
+    InvalidAuthenticationResponse,
+    InvalidRegistrationResponse,
+)
 
 from tests.virtual_authenticator.support.relying_party import (
     ALGORITHMS,
     FIDO2_FORMATS,
+    PY_WEBAUTHN_ALGORITHMS,
+    RARER_ALGORITHMS,
     RelyingParty,
 )
 from virtual_authenticator import Authenticator, NotSupportedError, cbor
 from virtual_authenticator.algorithms import BY_NAME, to_pkcs8
-from virtual_authenticator.attestation import attestation_object
+from virtual_authenticator.attestation import CERTIFIED, attestation_object
+from virtual_authenticator.certificates import AttestationAuthority
 from virtual_authenticator.encoding import base64url_decode, base64url_encode
 from virtual_authenticator.entropy import Entropy
+from virtual_authenticator.hardware import SafetyNet
 
 COMBINATIONS = [
     (algorithm, attestation)
@@ -39,6 +47,7 @@ COMBINATIONS = [
     ("ES256", "fido-u2f"),
     *((algorithm, "tpm") for algorithm in ("ES256", "ES512", "RS256")),
     *((algorithm, "android-key") for algorithm in ("ES256", "ES512", "RS256")),
+    ("ES256", "android-safetynet"),
     ("ES256", "apple"),
 ]
 
@@ -64,13 +73,13 @@ def test_every_pair_is_made_and_accepted(
     registration = party.register(device, attestation="direct")
     assert attestation_of(registration)["fmt"] == attestation.removesuffix("-self")
     assert ("x5c" in attestation_of(registration)["attStmt"]) == (
-        attestation not in ("none", "packed-self")
+        attestation not in ("none", "packed-self", "android-safetynet")
     )
     for _ in range(2):
         party.sign_in(device, [registration["id"]])
 
 
-@pytest.mark.parametrize("attestation", ["packed", "fido-u2f", "tpm", "android-key", "apple"])
+@pytest.mark.parametrize("attestation", sorted(CERTIFIED))
 def test_a_relying_party_that_trusts_another_authority_refuses(attestation: str) -> None:
     device = Authenticator("u2f-key", attestation=attestation)
     party = RelyingParty()
@@ -208,6 +217,40 @@ def test_a_given_private_key_that_was_not_offered_is_not_supported() -> None:
 PSS = padding.PSS(padding.MGF1(hashes.SHA256()), salt_length=32)
 
 
+@pytest.fixture(scope="module")
+def rsa_key() -> bytes:
+    """One for all algorithms of RSA: a new one takes long."""
+    return to_pkcs8(BY_NAME["RS256"].generate(Entropy()))
+
+
+@pytest.mark.parametrize("algorithm", RARER_ALGORITHMS)
+def test_rarer_algorithms_are_made_kept_and_accepted(algorithm: str, rsa_key: bytes) -> None:
+    device = Authenticator(algorithms=[algorithm], attestation="packed-self")
+    party = RelyingParty()
+    offered = [{"type": "public-key", "alg": RARER_ALGORITHMS[algorithm]}]
+    options = party.creation_options(pubKeyCredParams=offered, attestation="direct")
+    key = rsa_key if algorithm.startswith(("RS", "PS")) else None
+    response = device.create(options, party.origin, private_key=key)
+    party.accept_registration(response)
+    assert response["response"]["publicKeyAlgorithm"] == RARER_ALGORITHMS[algorithm]
+    kept = Authenticator.from_json(device.to_json())
+    assert kept.credentials[0].algorithm is BY_NAME[algorithm]
+    party.sign_in(kept, [response["id"]])
+    options = party.request_options([response["id"]])
+    with pytest.raises((ValueError, InvalidAuthenticationResponse), match="signature"):
+        party.accept_assertion(kept.get(options, party.origin, faults="other-algorithm"))
+
+
+def test_every_algorithm_that_a_verifier_knows_is_there() -> None:
+    mine = {each.name: each.identifier for each in BY_NAME.values()}
+    assert mine == ALGORITHMS | RARER_ALGORITHMS
+    assert set(PY_WEBAUTHN_ALGORITHMS) <= set(mine.values())
+    # What python-fido2 has in preparation is nothing that a credential signs with.
+    known = [getattr(fido2.cose, name) for name in dir(fido2.cose) if "PLACEHOLDER" not in name]
+    kinds = [one for one in known if isinstance(one, type) and issubclass(one, fido2.cose.CoseKey)]
+    assert {one.ALGORITHM for one in kinds} - {None} <= set(mine.values())
+
+
 def test_ps256_has_a_salt_as_long_as_the_digest() -> None:
     """RFC 8230, section 2. The two libraries take any length, so that they would not notice."""
     device, party = Authenticator(algorithms=["PS256"]), RelyingParty()
@@ -240,6 +283,24 @@ def test_the_two_algorithms_of_an_rsa_key_are_told_apart_after_saving() -> None:
     assert [one.algorithm.name for one in kept.credentials] == ["PS256", "RS256"]
 
 
+@pytest.mark.parametrize("well", [True, False])
+def test_a_phone_that_is_not_what_it_was_sold_as(well: bool) -> None:
+    """What SafetyNet says of it can be told: here that somebody tampered with it."""
+    says = SafetyNet(profile_matches=well, has_integrity=well)
+    identity = AttestationAuthority().identity(kind="android-safetynet", hardware=says)
+    device = Authenticator("android-platform", attestation="android-safetynet", identity=identity)
+    kept, party = Authenticator.from_json(device.to_json()), RelyingParty()
+    party.trust(device)
+    options = party.creation_options(attestation="direct")
+    response = kept.create(options, party.origin)
+    if well:
+        return party.accept_registration(response)
+    with pytest.raises(InvalidRegistrationResponse, match="device integrity"):
+        party.verify_registration(response)
+    with pytest.raises(InvalidData, match="ctsProfileMatch"):
+        party.verify_registration_with_fido2(response)
+
+
 @pytest.mark.parametrize("parts", [("packed", "packed-self"), ("tpm", "apple", "packed")])
 def test_every_statement_of_a_compound_one_stands_alone(parts: tuple[str, ...]) -> None:
     """Section 8.9. No library has the format, so each part goes to them as if it were the whole."""
@@ -253,7 +314,8 @@ def test_every_statement_of_a_compound_one_stands_alone(parts: tuple[str, ...]) 
     for one in whole["attStmt"]:
         alone = {**one, "authData": whole["authData"]}
         party.accept_registration(with_object(response, alone))
-        broken = {**alone, "authData": alone["authData"][:-1] + b"?"}
+        *rest, last = alone["authData"]
+        broken = {**alone, "authData": bytes([*rest, last ^ 1])}
         with pytest.raises(Exception, match=r".*"):  # each library has its own
             party.accept_registration(with_object(response, broken))
 

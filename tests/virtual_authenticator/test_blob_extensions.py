@@ -188,7 +188,7 @@ def test_the_array_is_the_one_that_platforms_write() -> None:
     assert zlib.decompress(packed, wbits=-15) == BLOB
     assert entries[1][3] == len(BLOB)
 
-    device.core.large_blobs = array[:-1] + b"?"  # damaged: as good as empty
+    device.core.large_blobs = array[:-1] + bytes([array[-1] ^ 1])  # damaged: as good as empty
     assert read(party, device, held) == {}
 
 

@@ -150,6 +150,14 @@ def test_flags_that_change_are_told(changes: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(
+    "changes", [{"certifications": {"FIDO": 1}}, {"pin_complexity_url": "https://vendor.example"}]
+)
+def test_what_only_get_info_says_is_told(changes: dict[str, Any]) -> None:
+    assert any("GetInfo" in one for one in cdp.losses(Profile(**changes)))
+    assert not any("GetInfo" in one for one in cdp.losses(Profile()))
+
+
+@pytest.mark.parametrize(
     ("changes", "words"),
     [
         ({"transport": None}, "transport: got None, expected one of usb"),

@@ -12,7 +12,7 @@ from virtual_authenticator.encoding import (
     base64url_canonical,
     base64url_decode,
     base64url_encode,
-    is_canonical,
+    decode_canonical,
     shorten,
 )
 
@@ -25,20 +25,20 @@ def test_bytes_go_round(data: bytes) -> None:
     text = base64url_encode(data)
     assert text == base64.urlsafe_b64encode(data).rstrip(b"=").decode()
     assert base64url_decode(text) == data
-    assert is_canonical(text)
+    assert decode_canonical(text) == data
 
 
 @settings(deadline=None)
 @given(st.text(ALPHABET, max_size=40))
 def test_text_of_the_alphabet_is_decoded_or_has_an_impossible_length(text: str) -> None:
     if len(text) % 4 == 1:
-        assert not is_canonical(text)
+        assert decode_canonical(text) is None
         with pytest.raises(ValueError, match="length"):
             base64url_decode(text)
         return
     canonical = base64url_encode(base64url_decode(text))
     assert base64url_canonical(text) == canonical
-    assert is_canonical(text) == (text == canonical)
+    assert (decode_canonical(text) is not None) == (text == canonical)
 
 
 @settings(deadline=None)
@@ -46,7 +46,15 @@ def test_text_of_the_alphabet_is_decoded_or_has_an_impossible_length(text: str) 
 def test_other_text_is_refused(text: str) -> None:
     if set(text) <= set(ALPHABET):
         return
-    assert not is_canonical(text)
+    assert decode_canonical(text) is None
+    with pytest.raises(ValueError, match="expected base64url without padding"):
+        base64url_decode(text)
+
+
+@pytest.mark.parametrize("text", ["AA==", "AA=", "A+", "A/", "AA AA", "AAAA\n", "ÄÄ", "\ud800AAA"])
+def test_what_others_write_is_refused(text: str) -> None:
+    """Padding, the other alphabet, blanks, and what is no ASCII."""
+    assert decode_canonical(text) is None
     with pytest.raises(ValueError, match="expected base64url without padding"):
         base64url_decode(text)
 

@@ -91,7 +91,7 @@ CASES = [
     create("fido-u2f", faults.OtherKey(), BOTH),
     *(
         create(fmt, one, {PY_WEBAUTHN} if fmt == "android-key" else noticed_by)
-        for fmt in ("tpm", "android-key", "apple")
+        for fmt in ("tpm", "android-key", "android-safetynet", "apple")
         for one, noticed_by in (
             (faults.BrokenX5c(), BOTH),
             (faults.ExpiredX5c(), PY_ONLY),

@@ -26,7 +26,7 @@ EVAL = st.one_of(
     st.fixed_dictionaries({"first": SALT, "second": SALT}),
 )
 UNKNOWN = st.dictionaries(
-    st.sampled_from(["appidExclude", "uvm", "x"]), st.one_of(st.booleans(), TEXTS), max_size=2
+    st.sampled_from(["devicePubKey", "uvm", "x"]), st.one_of(st.booleans(), TEXTS), max_size=2
 )
 DESCRIPTORS = st.lists(
     st.fixed_dictionaries(

@@ -11,25 +11,34 @@ from typing import Any, cast
 from cryptography.hazmat.primitives import serialization
 
 from .base import Algorithm, PrivateKey, Signer
-from .ecdsa import ES256, ES256K, ES384, ES512
-from .eddsa import ED448, EDDSA
+from .ecdsa import ES256, ES256K, ES384, ES512, ESP256, ESP384, ESP512
+from .eddsa import ED448, ED25519, EDDSA
 from .ml_dsa import ML_DSA_44, ML_DSA_65, ML_DSA_87
-from .rsa import PS256, RS256, rsa_from_primes
+from .rsa import PS256, PS384, PS512, RS1, RS256, RS384, RS512, rsa_from_primes
 
 __all__ = [
     "ALGORITHMS",
     "BY_NAME",
     "ED448",
+    "ED25519",
     "EDDSA",
     "ES256",
     "ES256K",
     "ES384",
     "ES512",
+    "ESP256",
+    "ESP384",
+    "ESP512",
     "ML_DSA_44",
     "ML_DSA_65",
     "ML_DSA_87",
     "PS256",
+    "PS384",
+    "PS512",
+    "RS1",
     "RS256",
+    "RS384",
+    "RS512",
     "Algorithm",
     "PrivateKey",
     "Signer",
@@ -54,6 +63,17 @@ ALGORITHMS: dict[int, Algorithm] = {
         ML_DSA_44,
         ML_DSA_65,
         ML_DSA_87,
+        # For relying parties that name them. A key alone is never taken for one of these: those
+        # above come first.
+        ESP256,
+        ESP384,
+        ESP512,
+        ED25519,
+        RS384,
+        RS512,
+        PS384,
+        PS512,
+        RS1,
     )
 }
 BY_NAME: dict[str, Algorithm] = {algorithm.name: algorithm for algorithm in ALGORITHMS.values()}

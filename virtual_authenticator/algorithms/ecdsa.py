@@ -1,4 +1,5 @@
-"""ECDSA on the NIST curves and on secp256k1: ES256, ES384, ES512 (RFC 9053) and ES256K (RFC 8812).
+"""ECDSA on the NIST curves and on secp256k1: ES256, ES384, ES512 (RFC 9053), ES256K (RFC 8812), and
+the same with the curve in the name (RFC 9864).
 
 A seed fixes signatures too: they can use the deterministic nonce of RFC 6979.
 """
@@ -87,15 +88,16 @@ _P256_HEAD = "3059301306072a8648ce3d020106082a8648ce3d030107034200"
 _P384_HEAD = "3076301006072a8648ce3d020106052b81040022036200"
 _P521_HEAD = "30819b301006072a8648ce3d020106052b8104002303818600"
 
-ES256 = _ecdsa(
-    "ES256", -7, 1, _P256_HEAD, ec.SECP256R1(), _P256_ORDER, hashes.SHA256(), hashes.SHA384()
-)
-ES384 = _ecdsa(
-    "ES384", -35, 2, _P384_HEAD, ec.SECP384R1(), _P384_ORDER, hashes.SHA384(), hashes.SHA256()
-)
-ES512 = _ecdsa(
-    "ES512", -36, 3, _P521_HEAD, ec.SECP521R1(), _P521_ORDER, hashes.SHA512(), hashes.SHA256()
-)
-ES256K = _ecdsa(
-    "ES256K", -47, 8, _K256_HEAD, ec.SECP256K1(), _K256_ORDER, hashes.SHA256(), hashes.SHA384()
-)
+_ON_K256 = _K256_HEAD, ec.SECP256K1(), _K256_ORDER, hashes.SHA256(), hashes.SHA384()
+_ON_P256 = _P256_HEAD, ec.SECP256R1(), _P256_ORDER, hashes.SHA256(), hashes.SHA384()
+_ON_P384 = _P384_HEAD, ec.SECP384R1(), _P384_ORDER, hashes.SHA384(), hashes.SHA256()
+_ON_P521 = _P521_HEAD, ec.SECP521R1(), _P521_ORDER, hashes.SHA512(), hashes.SHA256()
+
+ES256 = _ecdsa("ES256", -7, 1, *_ON_P256)
+ES384 = _ecdsa("ES384", -35, 2, *_ON_P384)
+ES512 = _ecdsa("ES512", -36, 3, *_ON_P521)
+ES256K = _ecdsa("ES256K", -47, 8, *_ON_K256)
+# The same under names that say the curve too (RFC 9864).
+ESP256 = _ecdsa("ESP256", -9, 1, *_ON_P256)
+ESP384 = _ecdsa("ESP384", -51, 2, *_ON_P384)
+ESP512 = _ecdsa("ESP512", -52, 3, *_ON_P521)

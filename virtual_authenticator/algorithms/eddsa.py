@@ -1,4 +1,4 @@
-"""EdDSA: Ed25519 under its old name, as WebAuthn writes it, and Ed448 under its own (RFC 9864).
+"""EdDSA: Ed25519 under its old name, as WebAuthn writes it, and both under their own (RFC 9864).
 
 -8 is named EdDSA; WebAuthn Level 3 (section 5.8.5) has it mean Ed25519 alone.
 """
@@ -45,4 +45,5 @@ def _eddsa(name: str, identifier: int, cose_curve: int, kind: Any, width: int) -
 
 
 EDDSA = _eddsa("EdDSA", -8, 6, ed25519.Ed25519PrivateKey, 32)
+ED25519 = _eddsa("Ed25519", -19, 6, ed25519.Ed25519PrivateKey, 32)
 ED448 = _eddsa("Ed448", -53, 7, ed448.Ed448PrivateKey, 57)

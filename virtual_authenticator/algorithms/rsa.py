@@ -1,6 +1,7 @@
-"""RSA: RS256 (RFC 8812) and PS256 (RFC 8230), with the primes from a seed if there is one.
+"""RSA: RS256 and its relatives (RFC 8812), PS256 and its relatives (RFC 8230), with the primes from
+a seed if there is one.
 
-Both take the same kind of key: which of them a key is for must be said elsewhere.
+All take the same kind of key: which of them a key is for must be said elsewhere.
 """
 
 from __future__ import annotations
@@ -17,9 +18,6 @@ from .base import Algorithm, PrivateKey, Signer, public_der
 _BITS = 2048
 _EXPONENT = 65537
 _PKCS1 = padding.PKCS1v15()
-_SHA256 = hashes.SHA256()
-# RFC 8230, section 2: the salt is as long as the digest.
-_PSS = padding.PSS(padding.MGF1(_SHA256), padding.PSS.DIGEST_LENGTH)
 
 
 def _takes(key: PrivateKey) -> bool:
@@ -84,16 +82,20 @@ def _from_secret(_: bytes) -> PrivateKey:
     raise ValueError("an RSA key has no raw secret: give it as PKCS#8, or as a key object")
 
 
-def _rsa(name: str, identifier: int, repeats: bool) -> Algorithm:
-    pads = _PKCS1 if repeats else _PSS
+def _rsa(name: str, identifier: int, digest: hashes.HashAlgorithm) -> Algorithm:
+    repeats = name.startswith("R")
+    pads: padding.AsymmetricPadding = _PKCS1
+    if not repeats:  # RFC 8230, section 2: the salt, which is random, is as long as the digest
+        pads = padding.PSS(padding.MGF1(digest), padding.PSS.DIGEST_LENGTH)
+    other = hashes.SHA256() if digest.name == "sha512" else hashes.SHA512()
 
     def sign(key: rsa.RSAPrivateKey, _: bool, message: bytes) -> bytes:
-        return key.sign(message, pads, _SHA256)
+        return key.sign(message, pads, digest)
 
     def another_signer(key: rsa.RSAPrivateKey) -> Signer:
         if repeats:
-            return lambda message: key.sign(message, pads, hashes.SHA512())
-        return lambda message: key.sign(message, _PKCS1, _SHA256)  # as RS256
+            return lambda message: key.sign(message, pads, other)
+        return lambda message: key.sign(message, _PKCS1, digest)  # as RS256 and its relatives
 
     def public_forms(key: rsa.RSAPrivateKey) -> tuple[bytes, bytes]:
         public = key.public_key()
@@ -115,5 +117,10 @@ def _rsa(name: str, identifier: int, repeats: bool) -> Algorithm:
     )
 
 
-RS256 = _rsa("RS256", -257, repeats=True)
-PS256 = _rsa("PS256", -37, repeats=False)  # its salt is random
+RS256 = _rsa("RS256", -257, hashes.SHA256())
+RS384 = _rsa("RS384", -258, hashes.SHA384())
+RS512 = _rsa("RS512", -259, hashes.SHA512())
+RS1 = _rsa("RS1", -65535, hashes.SHA1())
+PS256 = _rsa("PS256", -37, hashes.SHA256())
+PS384 = _rsa("PS384", -38, hashes.SHA384())
+PS512 = _rsa("PS512", -39, hashes.SHA512())

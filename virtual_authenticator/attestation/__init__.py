@@ -95,6 +95,12 @@ def _android_key(given: AttestationInput) -> tuple[str, Statement]:
     return "android-key", statement(given)
 
 
+def _android_safetynet(given: AttestationInput) -> tuple[str, Statement]:
+    from .android_safetynet import statement
+
+    return "android-safetynet", statement(given)
+
+
 def _apple(given: AttestationInput) -> tuple[str, Statement]:
     from .apple import statement
 
@@ -114,16 +120,18 @@ FORMATS: dict[str, Callable[[AttestationInput], tuple[str, Statement]]] = {
     "fido-u2f": _fido_u2f,
     "tpm": _tpm,
     "android-key": _android_key,
+    "android-safetynet": _android_safetynet,
     "apple": _apple,
     "compound": _compound,
 }
-CERTIFIED = frozenset(("packed", "fido-u2f", "tpm", "android-key", "apple"))
+CERTIFIED = frozenset(("packed", "fido-u2f", "tpm", "android-key", "android-safetynet", "apple"))
 """Formats that need a key and certificates from the factory."""
 TAKES: dict[str, tuple[str, ...]] = {
     "fido-u2f": ("ES256",),
     # What a TPM's public area can describe, and what Android's keystore and Apple's enclave make.
     "tpm": ("ES256", "ES384", "ES512", "RS256"),
     "android-key": ("ES256", "ES384", "ES512", "RS256"),
+    "android-safetynet": ("ES256",),
     "apple": ("ES256",),
 }
 """By format, the algorithms of the credentials it is for; formats that are absent take any."""

@@ -80,7 +80,8 @@ def check_permission(
 def refuse_unverified(session: Session) -> CtapFailure:
     """Sections 6.1.2 step 6 and 6.2.2 step 5, under alwaysUv: a platform that could come back with
     a token is told so (whether a PIN is set or not), any other is denied."""
-    return CtapFailure(Status.PUAT_REQUIRED if session.features.pin else Status.OPERATION_DENIED)
+    able = session.features.pin_verifies
+    return CtapFailure(Status.PUAT_REQUIRED if able else Status.OPERATION_DENIED)
 
 
 def verify_always(session: Session, auth: PinUvAuth | None, *, verify: bool) -> bool:
@@ -114,7 +115,7 @@ def verify_within_command(session: Session, interaction: Interaction) -> None:
     if verify_built_in(session, interaction, INTERNAL_ATTEMPTS):
         return
     pin = session.core.pin
-    if pin.hash is not None:
+    if session.pin_serves:
         raise CtapFailure(Status.PUAT_REQUIRED)
     blocked = session.features.since_2_1 and not pin.uv_retries
     raise CtapFailure(Status.PIN_BLOCKED if blocked else Status.OPERATION_DENIED)

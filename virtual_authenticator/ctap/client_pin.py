@@ -25,6 +25,7 @@ from .token import Permission
 CONSECUTIVE_LIMIT = 3
 """Wrong PINs in a row, after which only a power cycle helps (section 6.5.2.2)."""
 _PADDED_LENGTH = 64
+_CEREMONIES = Permission.MAKE_CREDENTIAL | Permission.GET_ASSERTION
 
 # Request parameters.
 _PROTOCOL, _SUBCOMMAND, _KEY_AGREEMENT, _PARAM = 0x01, 0x02, 0x03, 0x04
@@ -181,7 +182,7 @@ def _get_pin_token(
     if session.features.since_2_1 and (_PERMISSIONS in parameters or _RP_ID in parameters):
         raise CtapFailure(Status.INVALID_PARAMETER)
     protocol, secret = _earn_with_pin(session, parameters, Status.PIN_INVALID)
-    permissions = Permission.MAKE_CREDENTIAL | Permission.GET_ASSERTION
+    permissions = _CEREMONIES if session.features.pin_verifies else Permission(0)
     token = session.token.issue(protocol, permissions, None, user_present=False)
     return {_TOKEN: protocol.encrypt(secret, token)}
 
@@ -192,6 +193,8 @@ def _get_token_using_pin(
     interaction: Interaction,  # noqa: ARG001
 ) -> dict[int, Any]:
     permissions, rp_id = _permissions(session, parameters)
+    if permissions & _CEREMONIES and not session.features.pin_verifies:
+        raise CtapFailure(Status.UNAUTHORIZED_PERMISSION)  # section 6.5.5.7.2
     protocol, secret = _earn_with_pin(session, parameters, Status.PIN_POLICY_VIOLATION)
     token = _issue(session, protocol, permissions, rp_id, user_present=False)
     return {_TOKEN: protocol.encrypt(secret, token)}
@@ -246,7 +249,7 @@ def _permissions(session: Session, parameters: Parameters) -> tuple[Permission, 
     # The steps do not mention it, but the table of permissions (section 6.5.5.7) says of the RP ID
     # "required" for these two, and step 1 names the status for a mandatory parameter that is
     # missing. Others issue the token all the same, or answer INVALID_PARAMETER.
-    if wanted & (Permission.MAKE_CREDENTIAL | Permission.GET_ASSERTION) and rp_id is None:
+    if wanted & _CEREMONIES and rp_id is None:
         raise CtapFailure(Status.MISSING_PARAMETER)
     return wanted, rp_id
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from ..core import CREDENTIAL_BLOB_LENGTH, NewCredential
 from ..credentials import Credential
+from . import large_blob
 from .parameters import Parameters
 from .pin_protocols import PinProtocol
 from .session import Session
@@ -30,8 +31,11 @@ class Salts:
         return self.protocol.encrypt(self.secret, outputs)
 
 
-def prepare_registration(session: Session, inputs: Parameters, wanted: NewCredential) -> None:
-    """Ask the core for what the extensions of a MakeCredential need."""
+def prepare_registration(
+    session: Session, inputs: Parameters, wanted: NewCredential
+) -> dict[str, Any]:
+    """Ask the core for what the extensions of a MakeCredential need; returns the outputs that are
+    not signed."""
     supported = session.features.extensions
     # Each entry returns one output once the credential exists.
     outputs: dict[str, Callable[[Credential], Any]] = {}
@@ -82,6 +86,7 @@ def prepare_registration(session: Session, inputs: Parameters, wanted: NewCreden
         wanted.extend = lambda credential: {
             name: make(credential) for name, make in outputs.items()
         }
+    return large_blob.registration_outputs(session, inputs)
 
 
 @dataclass
@@ -92,6 +97,7 @@ class AssertionInputs:
     credential_blob: bool
     large_blob_key: bool
     third_party_payment: bool
+    large_blob: large_blob.BlobRequest | None
 
     def outputs(
         self, session: Session, credential: Credential, *, verified: bool
@@ -122,6 +128,7 @@ def read_assertion_inputs(
         large_blob_key=_asks_for_blob_key(session, inputs),
         third_party_payment="thirdPartyPayment" in supported
         and inputs.get("thirdPartyPayment", bool) is True,
+        large_blob=large_blob.read_input(session, inputs, present=present),
     )
 
 

@@ -27,6 +27,7 @@ _EXTENSIONS = {
     "hmac-secret-mc": "2.3",
     "credBlob": "2.1",
     "largeBlobKey": "2.1",
+    "largeBlob": "2.3",
     "minPinLength": "2.1",
     "pinComplexityPolicy": "2.3",
     "thirdPartyPayment": "2.3",
@@ -55,6 +56,8 @@ class Features:
         self.bio_enrollment = profile.fingerprint_sensor
         self.enterprise = self.configuration and profile.enterprise_attestation
         self.list_limit = MAXIMUM_LIST if self.since_2_1 else None
+        self.pin_verifies = profile.pin_verifies
+        """Unless noMcGaPermissionsWithClientPin: then only a finger makes credentials and signs."""
         self.id_limit = max(MINIMUM_ID_LIMIT, profile.credential_id_length)
 
     @cached_property
@@ -92,6 +95,8 @@ class Features:
         if "prf" in named:
             named.add("hmac-secret")
         version = self.profile.ctap
+        if "largeBlob" in named and version >= _EXTENSIONS["largeBlob"]:
+            named.discard("largeBlobKey")  # a device has one of the two
         return [name for name, since in _EXTENSIONS.items() if name in named and since <= version]
 
     @cached_property

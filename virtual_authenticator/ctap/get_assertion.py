@@ -170,6 +170,10 @@ def _answer(
         answer[0x04] = user_entity(credential, named=named)
     if extension.large_blob_key and credential.large_blob_key is not None:
         answer[0x07] = credential.large_blob_key
+    if extension.large_blob is not None:
+        unsigned = extension.large_blob.outputs(session, credential)
+        if unsigned:
+            answer[0x08] = unsigned
     return answer
 
 

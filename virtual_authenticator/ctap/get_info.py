@@ -61,6 +61,8 @@ def get_info(
     if features.built_in:
         info[0x11] = INTERNAL_ATTEMPTS
         info[0x12] = _FINGERPRINT_INTERNAL
+    if features.profile.certifications:
+        info[0x13] = dict(features.profile.certifications)
     if features.resident_keys and session.remaining is not None:
         info[0x14] = session.remaining
     if not features.since_2_3:
@@ -73,6 +75,8 @@ def get_info(
     info[0x1A] = list(features.profile.transports)
     if "pinComplexityPolicy" in features.extensions:
         info[0x1B] = settings.pin_complexity
+        if features.profile.pin_complexity_url:
+            info[0x1C] = features.profile.pin_complexity_url.encode()
     if features.pin:
         info[0x1D] = MAXIMUM_PIN_LENGTH
     if features.persistent_token:
@@ -124,6 +128,8 @@ def _options(session: Session) -> dict[str, bool]:
             options["authnrCfg"] = options["setMinPINLength"] = True
             if features.built_in:
                 options["uvAcfg"] = True
+        if features.pin and not features.pin_verifies:
+            options["noMcGaPermissionsWithClientPin"] = True
         if features.enterprise:
             options["ep"] = settings.enterprise
         if features.configuration or session.always_uv:

@@ -82,15 +82,14 @@ def make_credential(
     if session.always_uv:
         verify = verify_always(session, auth, verify=verify)
     # Steps 7 and 8: without verification only what makeCredUvNotRqd allows. A platform can do
-    # something about it only if a PIN is set.
+    # something about it only if a PIN is set that serves for this.
     if (
         session.protected
         and not verify
         and auth is None
         and (resident or not session.uv_not_required)
     ):
-        has_pin = core.pin.hash is not None
-        raise CtapFailure(Status.PUAT_REQUIRED if has_pin else Status.OPERATION_DENIED)
+        raise CtapFailure(Status.PUAT_REQUIRED if session.pin_serves else Status.OPERATION_DENIED)
     # Step 9: enterprise attestation.
     enterprise = _enterprise(session, parameters.get(_ENTERPRISE, int), asked.rp_id)
     # Steps 10 and 11: verification. A pinUvAuthParam is checked even if no PIN is set: a platform
@@ -122,7 +121,7 @@ def make_credential(
         enterprise=enterprise,
     )
     # Step 15: extensions.
-    extensions.prepare_registration(session, asked.extensions, wanted)
+    unsigned = extensions.prepare_registration(session, asked.extensions, wanted)
     # Steps 16 to 18: room, the key pair, storing (which replaces the account's last one).
     if (
         wanted.discoverable
@@ -143,6 +142,8 @@ def make_credential(
         answer[0x04] = True
     if registered.credential.large_blob_key is not None:
         answer[0x05] = registered.credential.large_blob_key
+    if unsigned:
+        answer[0x06] = unsigned
     return answer
 
 

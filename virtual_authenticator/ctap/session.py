@@ -90,6 +90,11 @@ class Session:
         return self.verifies_now or self.core.pin.hash is not None
 
     @property
+    def pin_serves(self) -> bool:
+        """Whether a PIN is set that earns tokens for making credentials and for assertions."""
+        return self.features.pin_verifies and self.core.pin.hash is not None
+
+    @property
     def verifies_now(self) -> bool:
         """The `uv` option: built-in verification, with a finger enrolled where that is needed."""
         features = self.features

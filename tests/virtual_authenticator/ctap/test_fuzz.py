@@ -19,7 +19,7 @@ from fido2.utils import sha256
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from virtual_authenticator import Authenticator, Gesture, ManualClock, cbor
+from virtual_authenticator import Authenticator, Gesture, ManualClock, cbor, profile, profiles
 from virtual_authenticator.ctap import Status
 from virtual_authenticator.ctap.u2f import StatusWord
 
@@ -28,7 +28,13 @@ FEW = settings(
 )
 STATUSES = {int(status) for status in Status} - {int(Status.OTHER)}
 WORDS = {int(word) for word in StatusWord} - {int(StatusWord.NO_PRECISE_DIAGNOSIS)}
-SHAPES = ["security-key", "security-key-2.0", "security-key-2.3", "security-key-biometric"]
+SHAPES = [
+    "security-key",
+    "security-key-2.0",
+    "security-key-2.3",
+    "security-key-biometric",
+    "with-blobs-of-their-own",
+]
 HASH = bytes(range(32))
 
 
@@ -36,7 +42,8 @@ HASH = bytes(range(32))
 def key(shape):
     """One for each shape, with a PIN and two credentials, used by all examples."""
     clock = ManualClock()
-    authenticator = Authenticator(shape, clock=clock, seed=shape)
+    shaped = profiles().get(shape) or profile("security-key-2.3", extensions=["largeBlob"])
+    authenticator = Authenticator(shaped, clock=clock, seed=shape)
     ClientPin(Ctap2(authenticator.ctap)).set_pin("2468")
     for number in (1, 2):
         authenticator.create(
@@ -113,6 +120,7 @@ extensions = st.dictionaries(
             "minPinLength",
             "credBlob",
             "largeBlobKey",
+            "largeBlob",
             "pinComplexityPolicy",
             "thirdPartyPayment",
         ]
@@ -120,6 +128,15 @@ extensions = st.dictionaries(
     st.fixed_dictionaries(
         {1: keys_agreed, 2: st.binary(max_size=80), 3: st.binary(max_size=32)},
         optional={4: st.integers(0, 3)},
+    )
+    | st.fixed_dictionaries(
+        {},
+        optional={
+            "support": st.sampled_from(["required", "x"]),
+            "read": st.booleans(),
+            "write": st.binary(max_size=40),
+            "originalSize": st.integers(0, 2**64 - 1),
+        },
     )
     | st.booleans()
     | st.integers(0, 4)

@@ -219,3 +219,17 @@ def test_commands_are_there_if_getinfo_says_so():
         assert (0x0A in commands) is options.get("credMgmt", False), name
         assert (0x0C in commands) is options.get("largeBlobs", False), name
         assert (0x0D in commands) is options.get("authnrCfg", False), name
+
+
+def test_what_a_vendor_may_add():
+    key = Authenticator(
+        "security-key-2.3",
+        certifications={"FIDO": 2, "FIPS-CMVP-3": 1},
+        pin_complexity_url="https://vendor.example/pins",
+    )
+    info = Ctap2(Authenticator.from_json(key.to_json()).ctap).info
+    assert info.certifications == {"FIDO": 2, "FIPS-CMVP-3": 1}
+    assert info.pin_complexity_policy_url == b"https://vendor.example/pins"
+    plain = Ctap2(Authenticator("security-key-2.3").ctap).info
+    assert plain.certifications == {}
+    assert plain.pin_complexity_policy_url is None

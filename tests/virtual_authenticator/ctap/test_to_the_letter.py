@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import pytest
 
-from virtual_authenticator import Gesture
+from tests.virtual_authenticator.support.relying_party import RelyingParty
+from virtual_authenticator import Gesture, NotAllowedError
 
 PIN = "2468"
 
@@ -66,6 +67,53 @@ def test_a_silent_assertion_is_not_held_up_by_always_uv(new_key, platform_of, re
         platform.get(allow=[identifier(made)])
     silent = platform.get(allow=[identifier(made)], options={"up": False})
     assert not silent.auth_data.is_user_present()
+
+
+@pytest.fixture
+def fingers_only(new_key, platform_of):
+    """A key whose PIN is for its settings (noMcGaPermissionsWithClientPin)."""
+    shape = {"pin_manages_only": True, "always_verifies": False}
+    return platform_of(new_key("security-key-biometric", pin=PIN, **shape))
+
+
+def test_a_pin_that_manages_only_earns_no_token_for_ceremonies(fingers_only, refuses):
+    """Sections 6.5.5.7.1 and 6.5.5.7.2: neither by name nor by default."""
+    assert fingers_only.ctap.info.options["noMcGaPermissionsWithClientPin"] is True
+    for permissions in (1, 2, 3, 5):
+        with refuses("UNAUTHORIZED_PERMISSION"):
+            fingers_only.token(permissions)
+    assert fingers_only.token(4)
+    nothing = fingers_only.pins.get_pin_token(PIN)  # CTAP 2.0's subcommand
+    for command in registers_and_asserts(fingers_only, token=nothing):
+        with refuses("PIN_AUTH_INVALID"):
+            command()
+    token = fingers_only.pins.get_uv_token(1, "example.org")
+    assert fingers_only.make(token=token).auth_data.is_user_verified()
+
+
+def test_such_a_pin_is_not_asked_for(fingers_only, refuses):
+    """Sections 6.1.2 (steps 6, 7 and 11.2) and 6.2.2: no platform could do anything with it."""
+    with refuses("OPERATION_DENIED"):
+        fingers_only.make(options={"rk": True})
+    fingers_only.authenticator.core.pin.uv_retries = 0
+    with refuses("PIN_BLOCKED"):
+        fingers_only.make(options={"uv": True})
+
+
+def test_such_a_pin_verifies_nobody_for_a_page(fingers_only):
+    """What is so over CTAP is so for pages."""
+    key, party = fingers_only.authenticator, RelyingParty()
+    selection = {"userVerification": "required"}
+    assert party.register(key, authenticatorSelection=selection)
+    key.core.pin.uv_retries = 0
+    with pytest.raises(NotAllowedError, match="cannot verify"):
+        key.create(party.creation_options(authenticatorSelection=selection), party.origin)
+
+
+@pytest.mark.parametrize("shape", ["security-key", "security-key-2.0"])
+def test_a_key_without_sensor_needs_its_pin(new_key, platform_of, shape):
+    platform = platform_of(new_key(shape, pin=PIN, pin_manages_only=True))
+    assert "noMcGaPermissionsWithClientPin" not in platform.ctap.info.options
 
 
 # ---- no retries left

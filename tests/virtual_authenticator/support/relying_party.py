@@ -19,6 +19,7 @@ from fido2.attestation import (
     UntrustedAttestation,
     verify_x509_chain,
 )
+from fido2.cose import CoseKey, UnsupportedKey
 from fido2.server import Fido2Server
 from fido2.webauthn import (
     AttestationConveyancePreference,
@@ -49,12 +50,29 @@ ALGORITHMS = {
     "ML-DSA-65": -49,
     "ML-DSA-87": -50,
 }
-PY_WEBAUTHN_ALGORITHMS = [
-    COSEAlgorithmIdentifier(identifier) for identifier in (-7, -8, -36, -37, -257, -48, -49, -50)
-]
-"""py_webauthn 3 has no ES384, ES256K and Ed448: such responses are for python-fido2 alone."""
-PY_WEBAUTHN_FORMATS = ("none", "packed", "fido-u2f", "tpm", "android-key", "apple")
-FIDO2_FORMATS = ("none", "packed", "fido-u2f", "tpm", "apple")
+RARER_ALGORITHMS = {
+    "ESP256": -9,
+    "ESP384": -51,
+    "ESP512": -52,
+    "Ed25519": -19,
+    "RS384": -258,
+    "RS512": -259,
+    "PS384": -38,
+    "PS512": -39,
+    "RS1": -65535,
+}
+"""What few relying parties offer, and this one only when it is told to."""
+PY_WEBAUTHN_ALGORITHMS = list(COSEAlgorithmIdentifier)
+"""py_webauthn 3 has no ES384, ES256K, Ed448 and no fully specified names: such responses are for
+python-fido2 alone."""
+FIDO2_ALGORITHMS = {
+    identifier
+    for identifier in (ALGORITHMS | RARER_ALGORITHMS).values()
+    if CoseKey.for_alg(identifier) is not UnsupportedKey
+}
+"""python-fido2 2 has none of RSA with longer digests: such responses are for py_webauthn alone."""
+PY_WEBAUTHN_FORMATS = tuple(AttestationFormat)
+FIDO2_FORMATS = ("none", "packed", "fido-u2f", "tpm", "android-safetynet", "apple")
 """Neither library has the compound format; python-fido2 2 has no android-key."""
 
 
@@ -230,13 +248,11 @@ class RelyingParty:
         """Each library that knows algorithm and format has to accept it, and one of them does."""
         fmt = AttestationObject(base64url_decode(response["response"]["attestationObject"])).fmt
         data = None
-        if fmt in FIDO2_FORMATS:
+        algorithm = response["response"]["publicKeyAlgorithm"]
+        if fmt in FIDO2_FORMATS and algorithm in FIDO2_ALGORITHMS:
             data = self.verify_registration_with_fido2(response)
             assert data.credential_data is not None
-        if (
-            response["response"]["publicKeyAlgorithm"] in PY_WEBAUTHN_ALGORITHMS
-            and fmt in PY_WEBAUTHN_FORMATS
-        ):
+        if algorithm in PY_WEBAUTHN_ALGORITHMS and fmt in PY_WEBAUTHN_FORMATS:
             self.verify_registration(response)
         else:
             assert data is not None, "no library verified this"
