@@ -89,6 +89,7 @@ def test_what_is_not_buffered_comes_at_once(way):
         env={**os.environ, **({} if words else {way: "1"})},
     ) as running:
         try:
+            assert running.stdout is not None
             assert select.select([running.stdout], [], [], DEADLINE)[0]
         finally:
             running.kill()

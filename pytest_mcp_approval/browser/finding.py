@@ -61,13 +61,17 @@ def engine_of(path: str) -> str:
 
 def cache_folder() -> Path:
     """Where `installing` puts what it fetches: the user's own cache."""
+    return _users_cache() / "pytest-mcp-approval"
+
+
+def _users_cache() -> Path:
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or str(Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
         base = str(Path.home() / "Library" / "Caches")
     else:
         base = os.environ.get("XDG_CACHE_HOME") or str(Path.home() / ".cache")
-    return Path(base) / "pytest-mcp-approval"
+    return Path(base)
 
 
 def fetched_program() -> Path:
@@ -91,14 +95,20 @@ def _of_the_system() -> str | None:
 
 def _of_playwright() -> str | None:
     """Playwright's own Chromium, where it has been fetched."""
-    path = _playwright_path(os.environ.get("PLAYWRIGHT_BROWSERS_PATH"))
+    folder = os.environ.get("PLAYWRIGHT_BROWSERS_PATH")
+    # Its driver knows the path, and takes a second to say so: it is only asked where it has fetched
+    # a Chromium of some version. "0" is for a place of its own.
+    fetched = Path(folder) if folder else _users_cache() / "ms-playwright"
+    if folder != "0" and not any(fetched.glob("chromium*")):
+        return None
+    path = _playwright_path(folder)
     return path if path and Path(path).is_file() else None
 
 
 @cache
 def _playwright_path(_folder: str | None) -> str | None:
-    """Where Playwright's Chromium is or would be; its driver knows, and takes a second to say so.
-    In a thread: the caller may have a loop of its own."""
+    """Where Playwright's Chromium is or would be, by its driver. In a thread: the caller may have a
+    loop of its own."""
     found: list[str] = []
 
     def ask() -> None:

@@ -102,11 +102,35 @@ def test_playwright_is_asked_even_inside_a_loop(monkeypatch, tmp_path):
     import asyncio
 
     monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+    (tmp_path / "chromium-1").mkdir()  # of another version
+    asked = []
+    monkeypatch.setattr(finding, "_playwright_path", _noting(asked, finding._playwright_path))
 
     async def look():
         return finding._of_playwright()
 
     assert asyncio.run(look()) is None
+    assert len(asked) == 1
+    assert asked[0].startswith(str(tmp_path / "chromium-"))
+
+
+def test_playwright_is_not_asked_where_it_has_fetched_nothing(monkeypatch, tmp_path):
+    """Its driver takes a second to start."""
+    monkeypatch.setattr(finding, "_playwright_path", None)
+    monkeypatch.setenv("PLAYWRIGHT_BROWSERS_PATH", str(tmp_path))
+    assert finding._of_playwright() is None
+    monkeypatch.delenv("PLAYWRIGHT_BROWSERS_PATH")
+    for name in ("XDG_CACHE_HOME", "HOME", "LOCALAPPDATA"):
+        monkeypatch.setenv(name, str(tmp_path))
+    assert finding._of_playwright() is None
+
+
+def _noting(asked, ask):
+    def noted(folder):
+        asked.append(ask(folder))
+        return asked[-1]
+
+    return noted
 
 
 # ---- starting

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import re
-import sys
 import urllib.error
 import urllib.parse
 import urllib.request
@@ -22,6 +21,7 @@ from pytest_mcp_approval.reference_server import ReferenceServer, build
 from pytest_mcp_approval.reference_server.elicitation.extension import ElicitationExtension
 from pytest_mcp_approval.reference_server.server.extension import DEFAULT_USER, USER_HEADER
 from tests.reference_server.running import serving
+from tests.warm_python import warm_python
 
 ERAS = ["legacy", "2026-07-28"]
 TRANSPORTS = ["direct", "http", "stdio"]
@@ -96,7 +96,8 @@ def run(request, server, person, era) -> Iterator[Callable[..., Any]]:
         if request.param == "stdio":
             options = ["--stdio", "--only", "elicitation"]
             module = "pytest_mcp_approval.reference_server"
-            place = StdioServerParameters(command=sys.executable, args=["-m", module, *options])
+            command, *words = warm_python()
+            place = StdioServerParameters(command=command, args=[*words, "-m", module, *options])
 
         def converse(act: Any, *, asks: bool = True) -> Any:
             async def conversation() -> Any:

@@ -14,7 +14,6 @@ import os
 import random
 import select
 import signal
-import statistics
 import sys
 import time
 import warnings
@@ -109,7 +108,8 @@ def await_end(process: int) -> None:
 
 
 def time_of_an_execution(open_log: Callable[[Path], NonceLog], place: Path) -> float:
-    """Seconds from ready to executed, on this machine as busy as it is."""
+    """Seconds from ready to executed on this machine: the least that was seen. With the median a
+    machine that is very busy took minutes for what comes next."""
     took = []
     for _ in range(3):
         token = Arbiter(SECRET, now).approve(CONTENT, "exec", [])
@@ -120,7 +120,7 @@ def time_of_an_execution(open_log: Callable[[Path], NonceLog], place: Path) -> f
             assert time.perf_counter() < began + DEADLINE
         took.append(time.perf_counter() - began)
         kill(process)
-    return statistics.median(took)
+    return min(took)
 
 
 class LoggedAfterwards(FolderNonceLog):

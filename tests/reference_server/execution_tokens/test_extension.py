@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -22,6 +21,7 @@ from pytest_mcp_approval.reference_server.server.extension import (
     ExtensionParts,
 )
 from pytest_mcp_approval.reference_server.server.settings import ExtensionSettingError
+from tests.warm_python import warm_python
 
 SECRET = "a secret of these tests"
 CALLER = Caller("somebody")
@@ -133,7 +133,7 @@ def test_its_own_entry_point_refuses_to_start(secret: str | None):
         environment["EXECUTION_TOKEN_SECRET"] = secret
     done = subprocess.run(
         [
-            *(sys.executable, "-m", "pytest_mcp_approval.reference_server.execution_tokens"),
+            *(*warm_python(), "-m", "pytest_mcp_approval.reference_server.execution_tokens"),
             "--stdio",
         ],
         env=environment,
