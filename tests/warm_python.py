@@ -2,9 +2,10 @@
 
 A reference server in a process of its own spends over a second of processor time loading the MCP
 SDK, and the tests start hundreds. `warm_python()` gives the words of a command that take the place
-of `sys.executable` in front of `-m MODULE`. What it starts behaves like the program itself: the
-same streams, signals, exit code and end. It is not for tests of the start itself, nor for anything
-that must be in place when a process begins, such as libfaketime.
+of `sys.executable` in front of `-m MODULE`, or of a script such as an example's server. What it
+starts behaves like the program itself: the same streams, signals, exit code and end. It is not for
+tests of the start itself, nor for anything that must be in place when a process begins, such as
+libfaketime.
 """
 
 from __future__ import annotations
@@ -16,13 +17,14 @@ import json
 import os
 import runpy
 import selectors
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -43,7 +45,8 @@ _FORKS = hasattr(os, "fork") and hasattr(socket, "send_fds")
 
 @cache
 def warm_python() -> tuple[str, ...]:
-    """In the place of `sys.executable`, in front of `-m`. Started once for each process."""
+    """In the place of `sys.executable`, in front of `-m` or of a script. Started once for each
+    process."""
     if not _FORKS:
         return (sys.executable,)
     folder = tempfile.TemporaryDirectory(prefix="warm-")
@@ -67,17 +70,31 @@ _KEPT: list[object] = []
 
 
 def start_servers_warm() -> None:
-    """From now on the suite, as far as it runs in this process, starts reference servers warm."""
+    """From now on the suite, as far as it runs in this process, starts reference servers warm, and
+    scripts of this environment: an example's server loads the same SDK."""
     from pytest_mcp_approval.support import child
     from pytest_mcp_approval.support.command import start as cold
 
     def start(words: Sequence[str], directory: str | Path | None, **given: Any) -> Any:
-        preloaded = "LD_PRELOAD" in (given.get("env") or os.environ)
-        if [*words[:3]] == [sys.executable, "-m", SERVER] and not preloaded:
+        environment = given.get("env") or os.environ
+        if "LD_PRELOAD" not in environment and _can_be_warm(words, environment):
             words = [*warm_python(), *words[1:]]
         return cold(words, directory, **given)
 
     setattr(child, "start", start)  # noqa: B010 mypy allows no other way
+
+
+def _can_be_warm(words: Sequence[str], environment: Mapping[str, str]) -> bool:
+    if [*words[:3]] == [sys.executable, "-m", SERVER]:
+        return True
+    if len(words) < 2 or not words[1].endswith(".py"):
+        return False
+    # Another environment has other versions, or none, of what is loaded here.
+    program = shutil.which(words[0], path=environment.get("PATH"))
+    return program is not None and program in _OWN
+
+
+_OWN = {sys.executable, *(str(Path(sys.executable).with_name(f"python{n}")) for n in ("", "3"))}
 
 
 Program = Callable[[], None]
@@ -198,12 +215,15 @@ def _run(words: list[str], environment: dict[str, str], folder: str, streams: li
     os.chdir(folder)
     time.tzset()
     signal.signal(signal.SIGINT, signal.default_int_handler)
-    flag, module, *arguments = words
-    assert flag == "-m", f"a warm start needs -m MODULE, got {flag}"
-    sys.argv = [module, *arguments]
     paths = filter(None, environment.get("PYTHONPATH", "").split(os.pathsep))
-    sys.path[:0] = [folder, *paths]
-    runpy.run_module(module, run_name="__main__", alter_sys=True)
+    if words[0] == "-m":
+        sys.argv = words[1:]
+        sys.path[:0] = [folder, *paths]
+        runpy.run_module(words[1], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = words
+        sys.path[:0] = [str(Path(folder, words[0]).parent), *paths]
+        runpy.run_path(words[0], run_name="__main__")
 
 
 def _main(place: str) -> None:
