@@ -35,11 +35,12 @@ print(__name__)
 DEADLINE = 60
 
 
-@pytest.fixture
-def program(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
+@pytest.fixture(params=["a module", "a script"])
+def program(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[subprocess.Popen[str]]:
     (tmp_path / "program.py").write_text(PROGRAM)
+    named = ["-m", "program"] if request.param == "a module" else ["program.py"]
     with subprocess.Popen(
-        [*warm_python(), "-m", "program", "one", "two"],
+        [*warm_python(), *named, "one", "two"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

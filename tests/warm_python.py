@@ -18,13 +18,14 @@ import json
 import os
 import runpy
 import selectors
+import shutil
 import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -79,13 +80,14 @@ _KEPT: list[object] = []
 
 
 def start_servers_warm(python: Callable[[], tuple[str, ...]] = warm_python) -> None:
-    """From now on the suite, as far as it runs in this process, starts reference servers warm."""
+    """From now on the suite, as far as it runs in this process, starts reference servers warm, and
+    the servers of examples that load the same SDK."""
     from pytest_mcp_approval.support import child
     from pytest_mcp_approval.support.command import start as cold
 
     def start(words: Sequence[str], directory: str | Path | None, **given: Any) -> Any:
-        preloaded = "LD_PRELOAD" in (given.get("env") or os.environ)
-        if [*words[:3]] == [sys.executable, "-m", SERVER] and not preloaded:
+        environment = given.get("env") or os.environ
+        if "LD_PRELOAD" not in environment and _can_be_warm(words, directory, environment):
             words = [*python(), *words[1:]]
         return cold(words, directory, **given)
 
@@ -108,6 +110,25 @@ def start_workers_warm(python: Callable[[], tuple[str, ...]] = warm_python) -> N
 def start_workers_cold(patch: pytest.MonkeyPatch) -> None:
     """Until it is undone."""
     patch.setattr(gateway_io, "popen_args", _cold_worker)
+
+
+def _can_be_warm(
+    words: Sequence[str], directory: str | Path | None, environment: Mapping[str, str]
+) -> bool:
+    if [*words[:3]] == [sys.executable, "-m", SERVER]:
+        return True
+    if len(words) < 2 or not words[1].endswith(".py"):
+        return False
+    # Others may be there to be killed, and a program that was started warm ends a moment later.
+    script = Path(directory or "", words[1]).resolve()
+    if not script.is_relative_to(ROOT / "examples") and script.name != "exec_gateway.py":
+        return False
+    # Another environment has other versions, or none, of what is loaded here.
+    program = shutil.which(words[0], path=environment.get("PATH"))
+    return program is not None and program in _OWN
+
+
+_OWN = {sys.executable, *(str(Path(sys.executable).with_name(f"python{n}")) for n in ("", "3"))}
 
 
 Program = Callable[[], None]

@@ -1,6 +1,6 @@
 """The visible half of a program that is started warm (tests/warm_python.py).
 
-    python -I -S warm_stub.py SOCKET -m MODULE [ARGUMENT ...]
+    python -I -S warm_stub.py SOCKET (-m MODULE | SCRIPT) [ARGUMENT ...]
 
 Hands its arguments, environment, folder and standard streams to the process that has everything
 loaded. It then passes signals on, and ends as the program ends. If it is killed, its end of the

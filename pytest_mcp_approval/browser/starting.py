@@ -27,6 +27,9 @@ QUIET = (
     "--disable-component-update",
     "--disable-sync",
 )
+SHORT_LIVED = ("--js-flags=--no-opt --no-maglev --single-threaded", "--num-raster-threads=1")
+"""A page here is used for a second or two, in a process of its own: compilers that optimise, and
+threads that help, cost more than they save: a twentieth to a tenth of the processor time."""
 _FETCHED = ("--headless=shell",)
 """What the Chromium of the npm package needs: it is built for machines without a desktop."""
 
@@ -62,7 +65,11 @@ def launch(playwright: Playwright, path: str) -> Browser:
     kind: BrowserType = getattr(playwright, engine)
     options: dict[str, Any] = {"executable_path": path, "timeout": 1000 * START_SECONDS}
     if engine == "chromium":
-        options["args"] = [*QUIET, *(_FETCHED if path == str(fetched_program()) else ())]
+        options["args"] = [
+            *QUIET,
+            *SHORT_LIVED,
+            *(_FETCHED if path == str(fetched_program()) else ()),
+        ]
     problem = ""
     for sandbox in _sandboxes(engine, path):
         try:

@@ -33,6 +33,9 @@ class Reached:
     briefly: bool = False
     """Whether all rules are checked only in `make matrix`: over stdio every client of the handshake
     era needs a process of its own."""
+    timed: bool = False
+    """Whether it runs under libfaketime here too, for which its start and each look at the clock
+    pay: some checks move the time. `make matrix` can move it for all."""
 
 
 def stdio(command: str) -> str:
@@ -48,21 +51,21 @@ PYTHON, FASTMCP, TYPESCRIPT = "elicitation-python", "elicitation-fastmcp1", "eli
 PYTHON_STDIO = stdio("python server.py --database {state}/approvals.db")
 NODE_STDIO = stdio("node server.js --state {state}")
 HEALTHY = {
-    "Python, sessionless": Reached(PYTHON),
+    "Python, sessionless": Reached(PYTHON, timed=True),
     "Python, handshake": Reached(PYTHON, (HANDSHAKE,), briefly=True),
     "Python, sessionless over stdio": Reached(PYTHON, (PYTHON_STDIO,), briefly=True),
     "Python, handshake over stdio": Reached(PYTHON, (PYTHON_STDIO, HANDSHAKE), briefly=True),
-    "FastMCP 1": Reached(FASTMCP, over_http("python server.py")),
+    "FastMCP 1": Reached(FASTMCP, over_http("python server.py"), timed=True),
     "FastMCP 1 over stdio": Reached(FASTMCP, briefly=True),
     "without an SDK": Reached(WITHOUT_SDK, briefly=True),
-    "TypeScript, sessionless": Reached(TYPESCRIPT),
+    "TypeScript, sessionless": Reached(TYPESCRIPT, timed=True),
     "TypeScript, sessionless over stdio": Reached(TYPESCRIPT, (NODE_STDIO,), briefly=True),
     "TypeScript, handshake over stdio": Reached(TYPESCRIPT, (NODE_STDIO, HANDSHAKE), briefly=True),
 }
 STOCK = {
-    "Python, sessionless": Reached(PYTHON, (stdio("python stock.py"),)),
+    "Python, sessionless": Reached(PYTHON, (stdio("python stock.py"),), timed=True),
     "FastMCP 1": Reached(FASTMCP, over_http("python stock.py")),
-    "TypeScript, sessionless": Reached(TYPESCRIPT, (stdio("node stock.js"),)),
+    "TypeScript, sessionless": Reached(TYPESCRIPT, (stdio("node stock.js"),), timed=True),
 }
 Judge = Callable[..., Judged]
 
@@ -84,8 +87,9 @@ def judge_in(pytester: pytest.Pytester, place: Path) -> Judge:
             prepare(folder)
         shutil.copy(fewer_cases.__file__, folder)
         fewer = () if WHOLE else ("-p", "fewer_cases")
+        untimed = () if WHOLE or reached.timed else ("--mcp-approval-clock=none",)
         # A busy machine is slow to start things, which is not what is checked here.
-        words = (*reached.words, *fewer, "--mcp-approval-launch-timeout=60", *arguments)
+        words = (*reached.words, *fewer, *untimed, "--mcp-approval-launch-timeout=60", *arguments)
         return run_pytest(pytester, folder, "-q", *words, commands=commands)
 
     return run
