@@ -340,6 +340,8 @@ def _rule(
         '<div class="inside"><dl class="words">',
         f"<dt>what is looked at</dt><dd>{_text(rule.watch)}</dd>",
     ]
+    if rule.fix and found:
+        lines.append(f"<dt>how to fix it</dt><dd>{_text(rule.fix)}</dd>")
     if rule.link:
         lines.append(f"<dt>document</dt><dd>{_link(rule.link, rule.place)}</dd>")
     if rule.needs:

@@ -72,8 +72,11 @@ def colour_of(line: str) -> dict[str, bool]:
 def _findings(found: Sequence[GroupedFinding], width: int, *, verbose: bool = False) -> list[str]:
     lines: list[str] = []
     shown = 0
+    told_fixes: set[str] = set()
     for one in found:
-        told = finding_lines(one, width, verbose=verbose)
+        with_fix = one.rule.id not in told_fixes
+        told = finding_lines(one, width, verbose=verbose, with_fix=with_fix)
+        told_fixes.add(one.rule.id)
         if len(told) > 1:
             shown += 1
             told = [*([""] if lines and lines[-1] else []), *told, ""]
@@ -84,8 +87,11 @@ def _findings(found: Sequence[GroupedFinding], width: int, *, verbose: bool = Fa
     return [*lines, ""] if lines and lines[-1] else lines
 
 
-def finding_lines(one: GroupedFinding, width: int = WIDTH, *, verbose: bool = False) -> list[str]:
-    """Which rule; the simplest example in full; how often it was found, and in which ways.
+def finding_lines(
+    one: GroupedFinding, width: int = WIDTH, *, verbose: bool = False, with_fix: bool = True
+) -> list[str]:
+    """Which rule; the simplest example in full; how often it was found, and in which ways; how it
+    is put right, which is said once for each rule.
 
     What a finding has in common with an earlier one, of another rule, is told there.
     """
@@ -110,6 +116,8 @@ def finding_lines(one: GroupedFinding, width: int = WIDTH, *, verbose: bool = Fa
             listed = f"{one.alike[0]} to {one.alike[-1]} ({len(one.alike)} of them)"
         plural = "s" if len(one.alike) > 1 else ""
         lines += _row("alike", f"finding{plural} {listed}: wrong in the same way", width)
+    if one.rule.fix and with_fix:
+        lines += _row("fix", one.rule.fix, width)
     # Each on one line, because users copy it.
     why = f"mcp-approval explain {one.rule.id}"
     return [*lines, f"{_INDENT}{again[0]:<9} {again[1]}", f"{_INDENT}{'why':<9} {why}"]
