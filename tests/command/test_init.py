@@ -172,6 +172,28 @@ def test_a_tool_named_on_the_command_line_is_looked_at(command: Command, folder:
     assert "silent     drop_table (named like something destructive" in said.out
     told = tomllib.loads((folder / "mcp-approval.toml").read_text())
     assert told["tool"] == {"wipe_disk": {"id": "test"}}
+    assert "first  " not in said.out
+
+
+def test_a_tool_that_asks_in_the_older_era_only_is_found(command: Command, folder: Path):
+    server = small_server("modern", "asking")
+    said = command("init", server, "--tool", 'wipe_disk={"id": "test"}')
+    assert said.code == 0, said.err
+    assert "asks       elicitation: wipe_disk (form: really = true)" in said.out
+    assert "note       it asks in MCP 2025-11-25, and not in the newer revision" in said.out
+    assert tomllib.loads((folder / "mcp-approval.toml").read_text())["protocol"] == "2025-11-25"
+    checked = command("check", server, "--tool", 'wipe_disk={"id": "test"}', "--protocol=auto")
+    assert checked.code == 10
+    assert "perhaps it asks in the older era: --mcp-approval-protocol=2025-11-25" in (
+        checked.out + checked.err
+    )
+
+
+def test_a_tool_that_was_called_and_asked_nobody_is_told(command: Command, folder: Path):
+    said = command("init", small_server("careless"), "--tool", 'delete_all={"id": "test"}')
+    assert "called     delete_all: no question came" in said.out
+    assert "nothing that it lists" not in said.out
+    assert (folder / "mcp-approval.toml").exists()
 
 
 def test_without_a_terminal_it_writes_what_it_found(command_apart: Command, folder: Path):
@@ -180,6 +202,7 @@ def test_without_a_terminal_it_writes_what_it_found(command_apart: Command, fold
     assert "looking    shop 1.4, MCP 2025-06-18 (handshake era), 4 tools" in said.out
     assert "asks       prepare_confirm: prepare_delete_user / confirm_delete_user" in said.out
     assert "silent     purge_cache (annotated destructive): nothing shows that" in said.out
+    assert "first      in mcp-approval.toml, name a tool that asks" in said.out
     written = (folder / "mcp-approval.toml").read_text()
     assert f"({len(written.splitlines())} lines)" in said.out
     assert [one.name for one in folder.iterdir()] == ["mcp-approval.toml"]
