@@ -15,7 +15,7 @@ from ..support.text import listed_shortly, neutralise, number_of
 from .comparison import Comparison
 from .findings import GroupedFinding, breaks_the_server, has_run
 from .model import JudgedRule, Report, by_section
-from .results import WORDS, evidence_rows
+from .results import NOT_MADE, WORDS, evidence_rows
 from .shown import SHOWN, counted, phrase
 
 WIDTH = 100
@@ -31,12 +31,12 @@ _MOST_ALIKE = 4
 _INDENT = " " * 3
 
 
-def header_lines(found: Sequence[tuple[str, str]]) -> list[str]:
-    """What is about to be checked, and what cannot be."""
+def header_lines(found: Sequence[tuple[str, str]], width: int | None = None) -> list[str]:
+    """What is about to be checked, and what cannot be. Without a width each is one line."""
     lines: list[str] = []
     for name, value in found:
-        lead = "mcp-approval  " if not lines else " " * 14
-        lines.append(f"{lead}{name:<9}{value}")
+        lead = f"{'' if lines else 'mcp-approval':<14}{name:<9}"
+        lines += [f"{lead}{value}"] if width is None else _wrapped(lead, value, width)
     return lines
 
 
@@ -103,6 +103,8 @@ def finding_lines(
         return [f"{_head(one):<{width - 20}} as {first}, {checks}"]
     place = f"{one.rule.level}  {one.rule.place}"
     lines = [f"{_head(one):<{width - len(place) - 2}}  {place}"]
+    if len(lines[0]) > width:
+        lines = [_head(one), f"{_INDENT}{place}"]
     if follows:
         rows = [(name, value) for name, value in rows if name not in ("rule", "expected", "got")]
         rows.append(("got", f"as in finding {first}"))
@@ -178,11 +180,13 @@ def _notes(report: Report) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for one in report.rules:
         for note in one.notes:
-            reasons.setdefault(note, []).append(one.rule.name)
-    lines = [
-        f"passed, note  {listed_shortly(names, _MOST_NAMES)}: {neutralise(note, _LONGEST)}"
-        for note, names in reasons.items()
-    ]
+            count, _, why = note.partition(NOT_MADE)
+            reasons.setdefault(why, []).append(f"{one.rule.name} ({count})")
+    lines = []
+    for why, names in reasons.items():
+        # Not wrapped: users copy options from it.
+        lines += [f"passed, note  {neutralise(why, _LONGEST)}"]
+        lines += [f"{'':14}not made in {listed_shortly(names, _MOST_NAMES)}"]
     return [*lines, ""] if lines else []
 
 
