@@ -265,11 +265,12 @@ def _matrix(report: Report) -> list[str]:
             "<th scope=col>passed</th></tr></thead><tbody>",
         ]
         for section, held in by_section(rules).items():
-            passed = sum(1 for one in held if one.verdict is Verdict.PASSED)
+            concerned = [one for one in held if one.verdict is not Verdict.NOT_APPLICABLE]
+            passed = sum(1 for one in concerned if one.verdict is Verdict.PASSED)
             lines.append(
                 f"<tr><th scope=row>{'§' + _text(section) if section else 'general'}</th>"
                 f'<td><div class="cells">{"".join(map(_cell, held))}</div></td>'
-                f"<td>{passed} of {len(held)}</td></tr>"
+                f"<td>{f'{passed} of {len(concerned)}' if concerned else 'none applies'}</td></tr>"
             )
         lines.append("</tbody></table>")
     return lines

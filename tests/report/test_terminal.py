@@ -85,7 +85,9 @@ def test_no_line_has_a_secret():
     ("verdicts", "sentence"),
     [
         ([], "Nothing was checked"),
-        ([Verdict.PASSED], "The rule holds"),
+        ([Verdict.NOT_APPLICABLE], "Nothing was checked"),
+        ([Verdict.PASSED, Verdict.NOT_APPLICABLE], "The rule holds"),
+        ([Verdict.FAILED, Verdict.PASSED, Verdict.NOT_APPLICABLE], "1 of 2 rules broken"),
         ([Verdict.PASSED] * 3, "All 3 rules hold"),
         ([Verdict.PASSED, Verdict.FAILED, Verdict.HARNESS_ERROR], "1 of 3 rules broken"),
         ([Verdict.PASSED, Verdict.HARNESS_ERROR], "The suite itself failed on 1 of 2 rules"),
