@@ -197,7 +197,7 @@ def profiles_page() -> str:
         _NOTE.format("virtual_authenticator/profiles.toml"),
         "",
         "What a registration or a sign-in with each kind of authenticator looks like to a server. "
-        'Take one by its name, `approval.enrol("icloud-keychain")` or '
+        'Take one by its name, `approval.enroll("icloud-keychain")` or '
         '`Authenticator("security-key")`, or change it: '
         '`profile("security-key").with_(algorithms=["EdDSA"])`. Every value has its source in '
         "`profiles.toml`; what is an assumption says so. More: "
