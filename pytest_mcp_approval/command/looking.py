@@ -81,6 +81,11 @@ class Seen:
                 found.append((not named, name))
         return [name for _, name in sorted(found)][:_MOST_SHOWN]
 
+    @property
+    def changing(self) -> list[str]:
+        """Tools that do not say that they only read."""
+        return [name for name, said in self._annotated() if said.get("readOnlyHint") is not True]
+
     def _annotated(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
         found = []
         for tool in self.tools:

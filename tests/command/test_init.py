@@ -9,6 +9,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -163,6 +164,20 @@ def test_a_person_says_which_tools_may_be_called_to_see(capsys):
     assert given.tools == {"wipe_disk": {"id": "test"}}
     assert "safe to run wipe_disk" in asked[0]
     assert not ask_to_try(seen("pairs"), Answers("stdio:x"), read)
+
+
+def test_a_person_names_a_tool_that_does_not_look_as_if_it_asked(capsys):
+    found, given = seen("apps"), Answers("stdio:x")
+    found = replace(found, tools=[{"name": "ship", "inputSchema": {}}, *found.tools], proposals={})
+    assert "ship" not in [one.name for one in found.silent]
+    declined = [""] * len(found.silent)
+    read, asked = scripted([*declined, "shap", "ship", '{"amount": 1}'])
+    assert ask_to_try(found, given, read)
+    assert given.tools == {"ship": {"amount": 1}}
+    assert "list_users" not in asked[len(declined)]  # it says that it only reads
+    assert "did you mean 'ship'?" in capsys.readouterr().out
+    read, asked = scripted(["", ""])
+    assert not ask_to_try(found, Answers("stdio:x"), read)
 
 
 def test_a_tool_named_on_the_command_line_is_looked_at(command: Command, folder: Path):
