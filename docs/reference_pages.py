@@ -254,7 +254,8 @@ def verdicts_page() -> str:
         "| 4 | wrong options or settings; or all went well, and a report could not be written |",
         "| 5 | no check was selected |",
         f"| {NOTHING_PROVED} | nothing is proved. Either the server cannot be checked at all (not "
-        "there, not an MCP server, wrong origin, effects that cannot be read), or no honest "
+        "there, not an MCP server, wrong origin, effects that cannot be read, or show nothing of "
+        "an approved call), or no honest "
         "approval ever succeeded (you named no tool that may be run, or the server refuses honest "
         "users): a server that refuses everything would look the same |",
         f"| {TARGET_LOST} | nothing failed, but the server, or what shows its effects, died, hung "
