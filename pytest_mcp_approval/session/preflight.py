@@ -10,7 +10,10 @@ left out, unless the user asked for it by name.
 from __future__ import annotations
 
 import contextlib
+import shutil
+import sys
 from collections.abc import Collection, Sequence
+from pathlib import Path
 
 from ..catalogue import catalogue, families
 from ..config.reader import Place
@@ -129,6 +132,11 @@ def advice_for(target: Target, error: WireError | TargetError) -> str:
             "endpoint (often .../mcp)?"
         )
     if kind == "stdio":
+        if "ModuleNotFoundError" in problem and _is_our_python(target.spec.command[0]):
+            return (
+                f"Its {neutralise(target.spec.command[0], 40)} is the one that runs this suite "
+                "(uvx puts that first on PATH); name your own: stdio:.venv/bin/python ..."
+            )
         advice = "Run the command by hand: it has to speak MCP on standard input and output."
         if target.clock.kind == "faketime":
             advice += f" (Here it runs under libfaketime; {PREFIX}clock=none starts it without.)"
@@ -136,6 +144,17 @@ def advice_for(target: Target, error: WireError | TargetError) -> str:
     if "factory" in problem:
         return f"{PREFIX}target=python:<module>:<factory> needs a callable that makes an ASGI app."
     return "Nothing was checked."
+
+
+def _is_our_python(program: str) -> bool:
+    """Whether a name means the Python of this process, and not one that the user has in mind."""
+    found = shutil.which(program)
+    return (
+        Path(program).name == program  # not a path
+        and found is not None
+        and Path(found).name.startswith("python")
+        and Path(found).parent == Path(sys.executable).parent
+    )
 
 
 def _look(target: Target, found: Preflight, wanted: Sequence[str]) -> None:

@@ -256,6 +256,21 @@ def test_nobody_there(command: Command, folder: Path):
     assert list(folder.iterdir()) == []
 
 
+def test_the_python_of_the_suite_is_told_from_the_users(
+    command: Command, folder: Path, monkeypatch
+):
+    """As uvx does it: what it runs comes first on PATH."""
+    own = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", f"{own}{os.pathsep}{os.environ['PATH']}")
+    (folder / "server.py").write_text("import a_framework_of_somebody", encoding="utf-8")
+    said = command("init", "stdio:python server.py")
+    assert said.code == 10
+    assert "No module named 'a_framework_of_somebody'" in said.err
+    assert "Its python is the one that runs this suite" in said.err
+    named = command("init", f"stdio:{own}/python server.py")
+    assert "runs this suite" not in named.err
+
+
 def test_a_verifier_has_nothing_to_list():
     settings = settings_of_line({"target": ["command:true"]}, Path.cwd())
     with pytest.raises(NothingSeenError, match="is no MCP server"):
