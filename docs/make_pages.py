@@ -100,9 +100,11 @@ def _parties(rules: Catalogue) -> str:
     counted = f"{len(rules)} rules, of which {len(servers)} bind a server and are checked"
     if not clients:
         return f"{counted}."
+    bind = "1 that binds" if len(clients) == 1 else f"{len(clients)} that bind"
     if all(rule.id in covered(rules.family) for rule in clients):
-        return f"{counted}; the {len(clients)} that bind a client are checked on the server's page."
-    return f"{counted}; those that bind a client wait for the client's turn."
+        are = "is" if len(clients) == 1 else "are"
+        return f"{counted}; the {bind} a client {are} checked on [a client](clients.md)."
+    return f"{counted}; for the {bind} a client there are no checks yet."
 
 
 CLASSES = {

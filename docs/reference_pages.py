@@ -197,7 +197,7 @@ def profiles_page() -> str:
         _NOTE.format("virtual_authenticator/profiles.toml"),
         "",
         "What a registration or a sign-in with each kind of authenticator looks like to a server. "
-        'Take one by its name, `approval.enrol("icloud-keychain")` or '
+        'Take one by its name, `approval.enroll("icloud-keychain")` or '
         '`Authenticator("security-key")`, or change it: '
         '`profile("security-key").with_(algorithms=["EdDSA"])`. Every value has its source in '
         "`profiles.toml`; what is an assumption says so. More: "
@@ -254,7 +254,8 @@ def verdicts_page() -> str:
         "| 4 | wrong options or settings; or all went well, and a report could not be written |",
         "| 5 | no check was selected |",
         f"| {NOTHING_PROVED} | nothing is proved. Either the server cannot be checked at all (not "
-        "there, not an MCP server, wrong origin, effects that cannot be read), or no honest "
+        "there, not an MCP server, wrong origin, effects that cannot be read, or show nothing of "
+        "an approved call), or no honest "
         "approval ever succeeded (you named no tool that may be run, or the server refuses honest "
         "users): a server that refuses everything would look the same |",
         f"| {TARGET_LOST} | nothing failed, but the server, or what shows its effects, died, hung "

@@ -6,9 +6,10 @@
 materials and the hashes. The files are looked at (twine, check-wheel-contents, validate-pyproject),
 and so are those for other people's CI (check-jsonschema, zizmor, shellcheck). Then the wheels are
 installed: the suite alone with the oldest and the newest pytest, and with each extra, where a
-healthy server must pass and a broken one must fail; and the authenticator alone. Where no package
-registry can be reached, a line says what was not tried; only CI stops for that. `--quick`: no
-environments.
+healthy server must pass and a broken one must fail; and the authenticator alone. Every other Python
+that is promised and is on this machine (on PATH, or in pyenv) tries the wheel, too. Where no
+package registry can be reached, a line says what was not tried; only CI stops for that. `--quick`:
+no environments.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ import subprocess
 import sys
 import tarfile
 import tempfile
+import tomllib
 import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -73,6 +75,7 @@ class Environment:
     beside: tuple[str, ...] = ()
     reference: bool = False
     """Whether the reference server can be run there."""
+    python: str = sys.executable
 
 
 ENVIRONMENTS = (
@@ -96,7 +99,7 @@ def main() -> int:
         small = build_authenticator()
         check_with_tools(wheel, small)
         write_release_files()
-        for one in () if quick else ENVIRONMENTS:
+        for one in () if quick else (*ENVIRONMENTS, *on_other_pythons()):
             say(f"trying the wheel: {one.name}")
             try_in(one, wheel)
         if not quick:
@@ -111,6 +114,40 @@ def main() -> int:
 
 def say(line: str) -> None:
     print(f"package: {line}", flush=True)
+
+
+def on_other_pythons() -> Iterator[Environment]:
+    """Each other Python that we promise: the oldest pytest alone, and the newest with the reference
+    server."""
+    for version in promised_pythons():
+        python = find_python(version)
+        if version == f"{sys.version_info.major}.{sys.version_info.minor}":
+            continue
+        if python is None:
+            say(f"left out: there is no Python {version} on this machine")
+            continue
+        oldest = (OLDEST_PYTEST,)
+        yield Environment(f"Python {version}, base, oldest pytest", "", oldest, python=python)
+        name = f"Python {version}, reference, newest pytest"
+        yield Environment(name, "[reference]", reference=True, python=python)
+
+
+def promised_pythons() -> list[str]:
+    """By the classifiers of the project."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    lead = "Programming Language :: Python :: 3."
+    return [f"3.{one.removeprefix(lead)}" for one in project["classifiers"] if one.startswith(lead)]
+
+
+def find_python(version: str) -> str | None:
+    """A Python of this version that can make environments."""
+    own = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv") / "versions"
+    found = [shutil.which(f"python{version}"), *map(str, own.glob(f"{version}.*/bin/python"))]
+    for one in filter(None, found):
+        # A shim of pyenv is there for versions that are not chosen, too, and fails.
+        if start((one, "-c", "import ensurepip, venv")).returncode == 0:
+            return one
+    return None
 
 
 # ---- the files
@@ -228,7 +265,7 @@ def tools_of(name: str, tell: Callable[[str], None]) -> Path | None:
 
 def try_in(one: Environment, wheel: Path) -> None:
     with _stranger() as folder:
-        python = make_environment(folder / "environment")
+        python = make_environment(folder / "environment", one.python)
         if not can_install(python, f"{wheel}{one.extra}", *one.beside):
             return
         command = str(python.parent / "mcp-approval")
@@ -236,7 +273,7 @@ def try_in(one: Environment, wheel: Path) -> None:
         run(command, "--version", cwd=work)
         run(command, "explain", "sep2672/4.8-11-counter", cwd=work)
         run(command, "lint", cwd=work)
-        if one == Environment(one.name, beside=one.beside) and "xdist" not in one.name:
+        if not one.extra and "xdist" not in one.name:
             _check_light(python, work)
         workers = ("-n", "2") if "xdist" in one.name else ()
         _judge((command, "check", *workers), "", work)
@@ -290,10 +327,10 @@ def try_authenticator(wheel: Path) -> None:
 # ---- environments and commands
 
 
-def make_environment(folder: Path) -> Path:
+def make_environment(folder: Path, python: str = sys.executable) -> Path:
     """A fresh environment with pip; its Python."""
     shutil.rmtree(folder, ignore_errors=True)
-    run(sys.executable, "-m", "venv", str(folder))
+    run(python, "-m", "venv", str(folder))
     return folder / "bin" / "python"
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from ..config.values import effects
 from ..families.base.proposal import ToRun, Wanted
+from ..support.nearest import meant
 from ..support.text import listed_shortly, neutralise
 from ..support.toml_text import toml_string, toml_value
 from .console import say, say_row
@@ -45,18 +46,43 @@ def ask_all(seen: Seen, given: Answers, read: Callable[[str], str] = input) -> N
 
 def ask_to_try(seen: Seen, given: Answers, read: Callable[[str], str] = input) -> bool:
     """Whether the person named tools that may be called, to see whether they ask: no list shows
-    that. Tools that look destructive are asked about, the first of them."""
+    that. Tools that look destructive are asked about, the first of them; if none does, or none may
+    be called, the person is asked for a name."""
     tools = [one for one in seen.silent if one.name not in given.tools][:_MOST_TRIED]
-    if not tools:
-        return False
-    say_row(
-        "?", "If one of these asks by elicitation, that shows only when it is called: once, now."
-    )
+    if tools:
+        say_row(
+            "?",
+            "If one of these asks by elicitation, that shows only when it is called: once, now.",
+        )
     for tool in tools:
         found = _ask(_about(tool), _arguments, read)
         if found is not None:
             given.tools[tool.name] = found
+    if not given.tools and not seen.proposals:
+        tools = _ask_for_another(seen, given, read)
     return any(one.name in given.tools for one in tools)
+
+
+def _ask_for_another(seen: Seen, given: Answers, read: Callable[[str], str]) -> list[ToRun]:
+    """A tool that asks and does not look like it: without any there is nothing to check."""
+    names = seen.changing
+
+    def parse(answer: str) -> str:
+        if answer not in names:
+            raise ValueError(f"the server lists no such tool{meant(answer, names)}")
+        return answer
+
+    shown = listed_shortly([neutralise(one, 40) for one in names], _MOST_TRIED)
+    question = f"a tool that asks a person before it runs ({shown})"
+    name = _ask(question, parse, read) if names else None
+    if name is None:
+        return []
+    listed = next(one for one in seen.tools if one.get("name") == name)
+    tool = ToRun.listed(name, listed)
+    arguments = _ask(_about(tool), _arguments, read)
+    if arguments is not None:
+        given.tools[name] = arguments
+    return [tool]
 
 
 def confirmed(question: str, read: Callable[[str], str] = input) -> bool:

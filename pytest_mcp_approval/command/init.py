@@ -4,7 +4,7 @@ that the user named as safe: whether one asks by elicitation shows only when it 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,7 @@ from ..config.settings import check_file, settings_of_line
 from ..families.base.survey import ASK_NOBODY, named_by_reason, silent_tools
 from ..report.files import write_whole
 from ..support.guard import TemporaryFolder
-from ..support.text import neutralise, number_of
+from ..support.text import listed_shortly, neutralise, number_of
 from .asking import ask_all, ask_to_try, confirmed
 from .check import server_options
 from .console import complain, is_terminal, say, say_row
@@ -71,16 +71,16 @@ def run(words: Sequence[str]) -> int:
     if given.output == _STDOUT:
         print(settings_text(seen, answers), end="")
         return 0
-    _say_seen(seen)
+    _say_seen(seen, settings.tools)
     if asks:
         if ask_to_try(seen, answers):
             seen = look_at(replace(settings, tools=answers.tools))
-            _say_families(seen)
+            _say_families(seen, answers.tools)
         ask_all(seen, answers)
     text = settings_text(seen, answers)
     _check(text)
     write_whole(given.output, text)
-    _say_written(given.output, text)
+    _say_written(given.output, text, runs_something=bool(answers.tools))
     return 0
 
 
@@ -128,19 +128,25 @@ def _drawn(options: Mapping[str, Any], name: str, sign: str) -> dict[str, str]:
     return found
 
 
-def _say_seen(seen: Seen) -> None:
+def _say_seen(seen: Seen, tried: Collection[str]) -> None:
     tools = number_of(len(seen.tools), "tool")
     say_row("looking", f"{seen.server}, MCP {seen.revision} ({seen.era} era), {tools}")
-    _say_families(seen)
+    _say_families(seen, tried)
     say_row("clock", f"{seen.clock}" if seen.clock else f"none: {seen.why_no_clock}")
     for problem in seen.problems:
         say_row("note", problem, "yellow")
 
 
-def _say_families(seen: Seen) -> None:
+def _say_families(seen: Seen, tried: Collection[str]) -> None:
     for family, proposal in seen.proposals.items():
         say_row("asks", f"{family}: {proposal.asks}")
-    if not seen.proposals:
+    if seen.only_in:
+        told = f"it asks in MCP {seen.only_in}, and not in the newer revision that it speaks, too"
+        say_row("note", told, "yellow")
+    called = [neutralise(name, 40) for name in tried if name not in seen.gated]
+    if called:
+        say_row("called", f"{listed_shortly(called, _MOST)}: no question came", "yellow")
+    elif not seen.proposals:
         say_row(
             "asks",
             "nothing that it lists shows how it asks for approval; the families: "
@@ -159,7 +165,7 @@ def _check(text: str) -> None:
         check_file(Path(folder))
 
 
-def _say_written(path: Path, text: str) -> None:
+def _say_written(path: Path, text: str, *, runs_something: bool) -> None:
     lines = number_of(len(text.splitlines()), "line")
     missing = missing_in(text)
     told = f"{path} ({lines})."
@@ -167,5 +173,8 @@ def _say_written(path: Path, text: str) -> None:
         told += f" It says what is missing ({number_of(missing, 'place')} marked MISSING)."
     say_row("wrote", told)
     word = "mcp-approval check" if path == Path(FILE) else f"(named {FILE}) mcp-approval check"
+    if not runs_something:
+        # Without this, a check has nothing to run, and says so.
+        say_row("first", f"in {path}, name a tool that asks, with arguments that are safe to run")
     say_row("next", word)
     say()

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ..config.reader import SettingsError
@@ -18,7 +18,7 @@ from ..families.base.survey import why_destructive
 from ..session.preflight import advice_for
 from ..support.text import neutralise
 from ..target import EffectsError, Target, TargetError, open_target
-from ..wire import ListingError, WireError
+from ..wire import HANDSHAKE_REVISIONS, Era, ListingError, WireError
 
 _SHOWS = ("list", "get", "count", "show", "read", "status", "history", "journal", "effects")
 _MOST_SHOWN = 5
@@ -48,6 +48,8 @@ class Seen:
     why_no_clock: str
     can_restart: bool
     problems: Sequence[str] = field(default_factory=tuple)
+    only_in: str = ""
+    """The revision to speak, if its tools ask in an older one than it prefers, and only there."""
 
     @property
     def gated(self) -> frozenset[str]:
@@ -79,6 +81,11 @@ class Seen:
                 found.append((not named, name))
         return [name for _, name in sorted(found)][:_MOST_SHOWN]
 
+    @property
+    def changing(self) -> list[str]:
+        """Tools that do not say that they only read."""
+        return [name for name, said in self._annotated() if said.get("readOnlyHint") is not True]
+
     def _annotated(self) -> Sequence[tuple[str, Mapping[str, Any]]]:
         found = []
         for tool in self.tools:
@@ -89,7 +96,23 @@ class Seen:
 
 
 def look_at(settings: Settings) -> Seen:
-    """Opens the target of these settings, and closes it again; `NothingSeenError` if that fails."""
+    """Opens the target of these settings, and closes it again; `NothingSeenError` if that fails.
+
+    Libraries that serve both eras may let a tool ask in the handshake era alone. So if a tool that
+    the user named asks nobody in the newer one, the older one is looked at, too.
+    """
+    seen = _look_once(settings)
+    silent = set(settings.tools) - seen.gated
+    if settings.protocol != "auto" or seen.era != Era.SESSIONLESS.value or not silent:
+        return seen
+    try:
+        older = _look_once(replace(settings, protocol=HANDSHAKE_REVISIONS[-1]))
+    except NothingSeenError:  # it speaks the newer era only
+        return seen
+    return replace(older, only_in=older.revision) if older.gated > seen.gated else seen
+
+
+def _look_once(settings: Settings) -> Seen:
     try:
         target = open_target(settings.targets[0], settings)
     except (TargetError, SettingsError) as error:

@@ -42,6 +42,7 @@ def settings_text(seen: Seen, given: Answers) -> str:
     blocks = [
         _head(seen),
         [f"target = {toml_string(given.target)}"],
+        _protocol(seen),
         _family(seen),
         _headers(given),
         _effects(seen, given),
@@ -65,6 +66,13 @@ def _head(seen: Seen) -> list[str]:
         "# Run it: mcp-approval check     Check this file: mcp-approval lint",
         "# All keys: mcp-approval schema",
     ]
+
+
+def _protocol(seen: Seen) -> list[str]:
+    if not seen.only_in:
+        return []
+    told = "The server speaks a newer revision of MCP, too; in that one its tools ask nobody."
+    return [*_comment(told), f"protocol = {toml_string(seen.only_in)}"]
 
 
 def _family(seen: Seen) -> list[str]:
@@ -99,7 +107,7 @@ def _headers(given: Answers) -> list[str]:
 def _effects(seen: Seen, given: Answers) -> list[str]:
     about = (
         "What shows whether a gated tool ran: a URL, or a read-only tool (tool:NAME), whose answer "
-        "changes when one ran, and only then."
+        "changes every time that one ran, and only then."
     )
     if given.effects:
         return [*_comment(about), f"effects = {toml_string(given.effects)}"]

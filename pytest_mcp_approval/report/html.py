@@ -265,11 +265,12 @@ def _matrix(report: Report) -> list[str]:
             "<th scope=col>passed</th></tr></thead><tbody>",
         ]
         for section, held in by_section(rules).items():
-            passed = sum(1 for one in held if one.verdict is Verdict.PASSED)
+            concerned = [one for one in held if one.verdict is not Verdict.NOT_APPLICABLE]
+            passed = sum(1 for one in concerned if one.verdict is Verdict.PASSED)
             lines.append(
                 f"<tr><th scope=row>{'§' + _text(section) if section else 'general'}</th>"
                 f'<td><div class="cells">{"".join(map(_cell, held))}</div></td>'
-                f"<td>{passed} of {len(held)}</td></tr>"
+                f"<td>{f'{passed} of {len(concerned)}' if concerned else 'none applies'}</td></tr>"
             )
         lines.append("</tbody></table>")
     return lines
@@ -340,6 +341,8 @@ def _rule(
         '<div class="inside"><dl class="words">',
         f"<dt>what is looked at</dt><dd>{_text(rule.watch)}</dd>",
     ]
+    if rule.fix and found:
+        lines.append(f"<dt>how to fix it</dt><dd>{_text(rule.fix)}</dd>")
     if rule.link:
         lines.append(f"<dt>document</dt><dd>{_link(rule.link, rule.place)}</dd>")
     if rule.needs:

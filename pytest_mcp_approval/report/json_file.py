@@ -95,6 +95,7 @@ def _rule(one: JudgedRule) -> dict[str, Any]:
     shown = ("id", "family", "section", "place", "level", "rule", "watch", "needs")
     return {
         **{name: getattr(one.rule, name) for name in shown},
+        "fix": one.rule.fix or None,
         "link": one.rule.link or None,
         "verdict": one.verdict,
         "checks": _counts(one.counts),

@@ -94,6 +94,7 @@ def _finding(one: GroupedFinding) -> list[str]:
         "",
         *_evidence(one.example, one.rows(_MOST_LABELS)),
         "",
+        *([f"How to fix it: {_plain(rule.fix)}", ""] if rule.fix else []),
     ]
 
 
@@ -142,7 +143,8 @@ def _matrix(report: Report) -> list[str]:
         lines += ["| section | rules | |", "|---|---|---|"]
         for section, held in by_section(rules).items():
             marks = "".join(SHOWN[one.verdict].emoji for one in held)
-            lines.append(f"| §{section} | {marks} | {_told(held)} |")
+            place = f"§{section}" if section else "general"
+            lines.append(f"| {place} | {marks} | {_told(held)} |")
         lines += ["", "</details>", ""]
     return lines
 

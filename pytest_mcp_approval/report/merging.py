@@ -135,6 +135,7 @@ def _rule(data: Mapping[str, Any]) -> Requirement:
         watch=_shown(data["watch"]),
         needs=tuple(_shown(one, 40) for one in data["needs"]),
         fault="",
+        fix=_shown(data.get("fix") or ""),
         family=_shown(family, 60),
         document=_shown(str(data["place"]).partition(" §")[0]),
     )

@@ -155,15 +155,17 @@ def verdict_over(results: Iterable[ScenarioResult]) -> Verdict | None:
     return decided
 
 
+NOT_MADE = " checks not made: "
+"""Between how many of a rule's checks, and why."""
+
+
 def notes_over(results: Iterable[ScenarioResult]) -> list[str]:
     """Which checks of a rule that has passed were not made, and why."""
     held = list(results)
     if verdict_over(held) is not Verdict.PASSED:
         return []
     reasons = Counter(one.why for one in held if one.minor or one.verdict is Verdict.NOT_APPLICABLE)
-    return [
-        f"{count} of {len(held)} checks not made: {why}" for why, count in sorted(reasons.items())
-    ]
+    return [f"{count} of {len(held)}{NOT_MADE}{why}" for why, count in sorted(reasons.items())]
 
 
 WORDS = {Verdict.FAILED: "FAIL", Verdict.WARNING: "WARN", Verdict.KNOWN: "KNOWN"}

@@ -66,6 +66,7 @@ def render_sarif(report: Report) -> str:
 def _rule(one: JudgedRule) -> dict[str, Any]:
     rule = one.rule
     help_text = f"{rule.place}, {rule.level}: {rule.rule}. What is looked at: {rule.watch}."
+    fix = f"How to fix it: {rule.fix}" if rule.fix else ""
     return {
         **({"helpUri": rule.link} if rule.link else {}),
         "id": rule.id,
@@ -73,9 +74,9 @@ def _rule(one: JudgedRule) -> dict[str, Any]:
         "shortDescription": {"text": rule.rule},
         "fullDescription": {"text": f"{rule.place}: {rule.rule}"},
         "help": {
-            "text": help_text,
+            "text": f"{help_text} {fix}".rstrip(),
             "markdown": f"**{rule.level}**, {rule.place}\n\n{rule.rule}\n\n"
-            f"What is looked at: {rule.watch}",
+            f"What is looked at: {rule.watch}\n\n{fix}".rstrip(),
         },
         "defaultConfiguration": {"level": _LEVELS[rule.level]},
         "properties": {

@@ -65,17 +65,16 @@ def phrase(count: int, verdict: Verdict) -> str:
 
 
 def headline(counts: Counter[Verdict]) -> str:
-    """The result of a run, in one sentence."""
-    total = sum(counts.values())
+    """The result of a run, in one sentence. Rules that do not apply are not counted."""
+    total = sum(counts.values()) - counts[Verdict.NOT_APPLICABLE]
     rules = f"{total} rule{'s' if total != 1 else ''}"
-    judged = total - counts[Verdict.NOT_APPLICABLE]
     if not total:
         return "Nothing was checked"
     if counts[Verdict.FAILED]:
         return f"{counts[Verdict.FAILED]} of {rules} broken"
     if counts[Verdict.HARNESS_ERROR]:
         return f"The suite itself failed on {counts[Verdict.HARNESS_ERROR]} of {rules}"
-    if counts[Verdict.NOT_VERIFIED] * 2 > judged:
+    if counts[Verdict.NOT_VERIFIED] * 2 > total:
         return f"Nothing broken, but {counts[Verdict.NOT_VERIFIED]} of {rules} could not be checked"
     if counts[Verdict.KNOWN]:
         return f"Nothing newly broken; {counts[Verdict.KNOWN]} of {rules} known to be"

@@ -15,7 +15,7 @@ from ..support.text import listed_shortly, neutralise, number_of
 from .comparison import Comparison
 from .findings import GroupedFinding, breaks_the_server, has_run
 from .model import JudgedRule, Report, by_section
-from .results import WORDS, evidence_rows
+from .results import NOT_MADE, WORDS, evidence_rows
 from .shown import SHOWN, counted, phrase
 
 WIDTH = 100
@@ -31,12 +31,12 @@ _MOST_ALIKE = 4
 _INDENT = " " * 3
 
 
-def header_lines(found: Sequence[tuple[str, str]]) -> list[str]:
-    """What is about to be checked, and what cannot be."""
+def header_lines(found: Sequence[tuple[str, str]], width: int | None = None) -> list[str]:
+    """What is about to be checked, and what cannot be. Without a width each is one line."""
     lines: list[str] = []
     for name, value in found:
-        lead = "mcp-approval  " if not lines else " " * 14
-        lines.append(f"{lead}{name:<8} {value}")
+        lead = f"{'' if lines else 'mcp-approval':<14}{name:<8} "
+        lines += [f"{lead}{value}"] if width is None else _wrapped(lead, value, width)
     return lines
 
 
@@ -72,8 +72,11 @@ def colour_of(line: str) -> dict[str, bool]:
 def _findings(found: Sequence[GroupedFinding], width: int, *, verbose: bool = False) -> list[str]:
     lines: list[str] = []
     shown = 0
+    told_fixes: set[str] = set()
     for one in found:
-        told = finding_lines(one, width, verbose=verbose)
+        with_fix = one.rule.id not in told_fixes
+        told = finding_lines(one, width, verbose=verbose, with_fix=with_fix)
+        told_fixes.add(one.rule.id)
         if len(told) > 1:
             shown += 1
             told = [*([""] if lines and lines[-1] else []), *told, ""]
@@ -84,8 +87,11 @@ def _findings(found: Sequence[GroupedFinding], width: int, *, verbose: bool = Fa
     return [*lines, ""] if lines and lines[-1] else lines
 
 
-def finding_lines(one: GroupedFinding, width: int = WIDTH, *, verbose: bool = False) -> list[str]:
-    """Which rule; the simplest example in full; how often it was found, and in which ways.
+def finding_lines(
+    one: GroupedFinding, width: int = WIDTH, *, verbose: bool = False, with_fix: bool = True
+) -> list[str]:
+    """Which rule; the simplest example in full; how often it was found, and in which ways; how it
+    is put right, which is said once for each rule.
 
     What a finding has in common with an earlier one, of another rule, is told there.
     """
@@ -97,6 +103,8 @@ def finding_lines(one: GroupedFinding, width: int = WIDTH, *, verbose: bool = Fa
         return [f"{_head(one):<{width - 20}} as {first}, {checks}"]
     place = f"{one.rule.level}  {one.rule.place}"
     lines = [f"{_head(one):<{width - len(place) - 2}}  {place}"]
+    if len(lines[0]) > width:
+        lines = [_head(one), f"{_INDENT}{place}"]
     if follows:
         rows = [(name, value) for name, value in rows if name not in ("rule", "expected", "got")]
         rows.append(("got", f"as in finding {first}"))
@@ -110,6 +118,8 @@ def finding_lines(one: GroupedFinding, width: int = WIDTH, *, verbose: bool = Fa
             listed = f"{one.alike[0]} to {one.alike[-1]} ({len(one.alike)} of them)"
         plural = "s" if len(one.alike) > 1 else ""
         lines += _row("alike", f"finding{plural} {listed}: wrong in the same way", width)
+    if one.rule.fix and with_fix:
+        lines += _row("fix", one.rule.fix, width)
     # Each on one line, because users copy it.
     why = f"mcp-approval explain {one.rule.id}"
     return [*lines, f"{_INDENT}{again[0]:<9} {again[1]}", f"{_INDENT}{'why':<9} {why}"]
@@ -170,11 +180,13 @@ def _notes(report: Report) -> list[str]:
     reasons: dict[str, list[str]] = {}
     for one in report.rules:
         for note in one.notes:
-            reasons.setdefault(note, []).append(one.rule.name)
-    lines = [
-        f"passed, note  {listed_shortly(names, _MOST_NAMES)}: {neutralise(note, _LONGEST)}"
-        for note, names in reasons.items()
-    ]
+            count, _, why = note.partition(NOT_MADE)
+            reasons.setdefault(why, []).append(f"{one.rule.name} ({count})")
+    lines = []
+    for why, names in reasons.items():
+        # Not wrapped: users copy options from it.
+        lines += [f"passed, note  {neutralise(why, _LONGEST)}"]
+        lines += [f"{'':14}not made in {listed_shortly(names, _MOST_NAMES)}"]
     return [*lines, ""] if lines else []
 
 

@@ -38,6 +38,7 @@ from .state import RunState, make_state
 from .terminal_summary import FailuresByCause
 from .worker_input import WORKER_FOLDER, WORKER_INPUT, for_workers
 
+_NARROWEST, _WIDEST = 60, 120
 _LETTERS = {
     Verdict.KNOWN: ("known", "k", ("KNOWN", {"yellow": True})),
     Verdict.WARNING: ("warned", "w", ("WARNING", {"yellow": True})),
@@ -137,7 +138,11 @@ class RunHooks:
         node.workerinput[WORKER_FOLDER] = self._workers_folder.name
 
     def pytest_report_header(self) -> list[str]:
-        return header_lines(self.state.header)
+        reporter = self.state.config.pluginmanager.getplugin("terminalreporter")
+        # Files and logs have lines of any length; a terminal breaks them within words.
+        seen = reporter is not None and reporter.isatty
+        width = _width_of(reporter) if seen else None
+        return header_lines(self.state.header, width)
 
     # ---- collection
 
@@ -246,7 +251,7 @@ class RunHooks:
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
         self.by_cause.hand_back()
         if self.state.results:
-            width = min(120, max(80, terminalreporter._tw.fullwidth))
+            width = _width_of(terminalreporter)
             verbose = self.state.config.option.verbose > 0
             for line in summary_lines(self.record.report, width=width, verbose=verbose):
                 terminalreporter.write_line(line, **colour_of(line))
@@ -269,6 +274,11 @@ class RunHooks:
         self.ending.restore()
         if self._workers_folder is not None:
             self._workers_folder.cleanup()
+
+
+def _width_of(reporter: Any) -> int:
+    """The terminal's width, within what can be read."""
+    return min(_WIDEST, max(_NARROWEST, int(reporter._tw.fullwidth)))
 
 
 def check_names(state: RunState) -> None:

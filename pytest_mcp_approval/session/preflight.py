@@ -10,9 +10,12 @@ left out, unless the user asked for it by name.
 from __future__ import annotations
 
 import contextlib
+import shutil
+import sys
 from collections.abc import Collection, Sequence
+from pathlib import Path
 
-from ..catalogue import NotVerified, catalogue, families
+from ..catalogue import catalogue, families
 from ..config.reader import Place
 from ..config.registry import FamilyError, registered
 from ..config.settings import (
@@ -30,6 +33,7 @@ from ..support.text import neutralise
 from ..target import EffectsError, Target, TargetError, examine, open_target
 from ..wire import ListingError, WireError
 from .collection import ON_A_PAGE
+from .honest_approvals import approve_honestly
 
 __all__ = ["Preflight", "PreflightError", "preflight"]
 
@@ -128,6 +132,11 @@ def advice_for(target: Target, error: WireError | TargetError) -> str:
             "endpoint (often .../mcp)?"
         )
     if kind == "stdio":
+        if "ModuleNotFoundError" in problem and _is_our_python(target.spec.command[0]):
+            return (
+                f"Its {neutralise(target.spec.command[0], 40)} is the one that runs this suite "
+                "(uvx puts that first on PATH); name your own: stdio:.venv/bin/python ..."
+            )
         advice = "Run the command by hand: it has to speak MCP on standard input and output."
         if target.clock.kind == "faketime":
             advice += f" (Here it runs under libfaketime; {PREFIX}clock=none starts it without.)"
@@ -135,6 +144,17 @@ def advice_for(target: Target, error: WireError | TargetError) -> str:
     if "factory" in problem:
         return f"{PREFIX}target=python:<module>:<factory> needs a callable that makes an ASGI app."
     return "Nothing was checked."
+
+
+def _is_our_python(program: str) -> bool:
+    """Whether a name means the Python of this process, and not one that the user has in mind."""
+    found = shutil.which(program)
+    return (
+        Path(program).name == program  # not a path
+        and found is not None
+        and Path(found).name.startswith("python")
+        and Path(found).parent == Path(sys.executable).parent
+    )
 
 
 def _look(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
@@ -147,7 +167,7 @@ def _look(target: Target, found: Preflight, wanted: Sequence[str]) -> None:
     if target.speaks_mcp:
         _survey(target, found, wanted)
         _examine_effects(target, found)
-    _approve(target, found)
+    approve_honestly(target, found)
     _say_settings(target.settings, found)
     _say_clock(target, found)
     if target.speaks_mcp:
@@ -224,7 +244,9 @@ def _tools_that_may_ask(target: Target) -> list[str]:
     """What to try first on a server that shows nothing: no list tells who asks by elicitation."""
     found: list[tuple[str, str]] = []
     with contextlib.suppress(ListingError):
-        found = silent_tools(target.session().list_tools(), ()) if target.speaks_mcp else []
+        if target.speaks_mcp:
+            # Those that are named have been called.
+            found = silent_tools(target.session().list_tools(), target.settings.tools)
     if not found:
         return []
     return [
@@ -256,33 +278,6 @@ def _gated_elsewhere(target: Target, others: Collection[str]) -> set[str]:
                 gates = getattr(family.part("proposal"), "gates", None)
                 found |= set(gates(target)) if callable(gates) else set()
     return found
-
-
-def _approve(target: Target, found: Preflight) -> None:
-    """Make one honest approval in each family: if none succeeds, a refusal proves nothing."""
-    probe = target.effects()
-    for name in found.offered:
-        health = registered(name).part("health")
-        try:
-            before = probe.look() if probe is not None else None
-            problem = str(health.honest_approval(target))
-            if problem and probe is not None and probe.look() == before:
-                problem += (
-                    f" (no run is seen by {probe.description}: is it the right effects probe?)"
-                )
-        except NotVerified as error:
-            found.not_approved[name] = str(error.msg)
-            continue
-        except (DriverError, EffectsError, TargetError, WireError) as error:
-            problem = str(error)
-        if problem:
-            found.not_approved[name] = f"an honest approval failed: {neutralise(problem, 300)}"
-        else:
-            found.approved.append(name)
-    if found.approved:
-        found.say("approved", f"once, honestly: {', '.join(found.approved)}")
-    for name, why in found.not_approved.items():
-        found.say("NOT" if found.approved else "approved", f"{name}: {neutralise(why, 200)}")
 
 
 def _say_page(target: Target, found: Preflight) -> None:

@@ -58,9 +58,13 @@ def test_a_workflow_has_few_rights_and_an_end(path: Path):
     for name, job in found["jobs"].items():
         assert job["timeout-minutes"] <= 60, name
         given = {right for right, level in job["permissions"].items() if level == "write"}
-        assert given <= {"id-token", "attestations"}, name
-        if "id-token" in given:
+        assert given <= {"id-token", "attestations", "contents"}, name
+        if given:
             assert path.name == "release.yml"
+        # Whoever can write here runs none of our code, and nobody else's packages.
+        if "contents" in given:
+            assert given == {"contents"}
+            assert not any("checkout" in step.get("uses", "") for step in job["steps"])
 
 
 def test_targets_of_make_that_workflows_name_are_there():
@@ -84,6 +88,11 @@ def test_we_test_every_python_that_we_promise():
     ]
     tested = load(ROOT / ".github/workflows/tests.yml")["jobs"]["tests"]["strategy"]["matrix"]
     assert tested["python"] == promised
+    package = load(ROOT / ".github/workflows/tests.yml")["jobs"]["package"]["steps"]
+    (installed,) = (
+        step["with"]["python-version"] for step in package if "python" in step.get("uses", "")
+    )
+    assert sorted(installed.split(), key=float) == promised
     assert project["requires-python"] == f">={promised[0]}"
 
 

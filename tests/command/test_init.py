@@ -8,6 +8,7 @@ import re
 import subprocess
 import tomllib
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -165,6 +166,20 @@ def test_a_person_says_which_tools_may_be_called_to_see(capsys):
     assert not ask_to_try(seen("pairs"), Answers("stdio:x"), read)
 
 
+def test_a_person_names_a_tool_that_does_not_look_as_if_it_asked(capsys):
+    found, given = seen("apps"), Answers("stdio:x")
+    found = replace(found, tools=[{"name": "ship", "inputSchema": {}}, *found.tools], proposals={})
+    assert "ship" not in [one.name for one in found.silent]
+    declined = [""] * len(found.silent)
+    read, asked = scripted([*declined, "shap", "ship", '{"amount": 1}'])
+    assert ask_to_try(found, given, read)
+    assert given.tools == {"ship": {"amount": 1}}
+    assert "list_users" not in asked[len(declined)]  # it says that it only reads
+    assert "did you mean 'ship'?" in capsys.readouterr().out
+    read, asked = scripted(["", ""])
+    assert not ask_to_try(found, Answers("stdio:x"), read)
+
+
 def test_a_tool_named_on_the_command_line_is_looked_at(command: Command, folder: Path):
     said = command("init", small_server("asking"), "--tool", 'wipe_disk={"id": "test"}')
     assert said.code == 0, said.err
@@ -172,6 +187,28 @@ def test_a_tool_named_on_the_command_line_is_looked_at(command: Command, folder:
     assert "silent     drop_table (named like something destructive" in said.out
     told = tomllib.loads((folder / "mcp-approval.toml").read_text())
     assert told["tool"] == {"wipe_disk": {"id": "test"}}
+    assert "first  " not in said.out
+
+
+def test_a_tool_that_asks_in_the_older_era_only_is_found(command: Command, folder: Path):
+    server = small_server("modern", "asking")
+    said = command("init", server, "--tool", 'wipe_disk={"id": "test"}')
+    assert said.code == 0, said.err
+    assert "asks       elicitation: wipe_disk (form: really = true)" in said.out
+    assert "note       it asks in MCP 2025-11-25, and not in the newer revision" in said.out
+    assert tomllib.loads((folder / "mcp-approval.toml").read_text())["protocol"] == "2025-11-25"
+    checked = command("check", server, "--tool", 'wipe_disk={"id": "test"}', "--protocol=auto")
+    assert checked.code == 10
+    assert "perhaps it asks in the older era: --mcp-approval-protocol=2025-11-25" in (
+        checked.out + checked.err
+    )
+
+
+def test_a_tool_that_was_called_and_asked_nobody_is_told(command: Command, folder: Path):
+    said = command("init", small_server("careless"), "--tool", 'delete_all={"id": "test"}')
+    assert "called     delete_all: no question came" in said.out
+    assert "nothing that it lists" not in said.out
+    assert (folder / "mcp-approval.toml").exists()
 
 
 def test_without_a_terminal_it_writes_what_it_found(command_apart: Command, folder: Path):
@@ -180,6 +217,7 @@ def test_without_a_terminal_it_writes_what_it_found(command_apart: Command, fold
     assert "looking    shop 1.4, MCP 2025-06-18 (handshake era), 4 tools" in said.out
     assert "asks       prepare_confirm: prepare_delete_user / confirm_delete_user" in said.out
     assert "silent     purge_cache (annotated destructive): nothing shows that" in said.out
+    assert "first      in mcp-approval.toml, name a tool that asks" in said.out
     written = (folder / "mcp-approval.toml").read_text()
     assert f"({len(written.splitlines())} lines)" in said.out
     assert [one.name for one in folder.iterdir()] == ["mcp-approval.toml"]
@@ -216,6 +254,21 @@ def test_nobody_there(command: Command, folder: Path):
     assert said.code == 10
     assert "connection refused" in said.err
     assert list(folder.iterdir()) == []
+
+
+def test_the_python_of_the_suite_is_told_from_the_users(
+    command: Command, folder: Path, monkeypatch
+):
+    """As uvx does it: what it runs comes first on PATH."""
+    own = Path(sys.executable).parent
+    monkeypatch.setenv("PATH", f"{own}{os.pathsep}{os.environ['PATH']}")
+    (folder / "server.py").write_text("import a_framework_of_somebody", encoding="utf-8")
+    said = command("init", "stdio:python server.py")
+    assert said.code == 10
+    assert "No module named 'a_framework_of_somebody'" in said.err
+    assert "Its python is the one that runs this suite" in said.err
+    named = command("init", f"stdio:{own}/python server.py")
+    assert "runs this suite" not in named.err
 
 
 def test_a_verifier_has_nothing_to_list():

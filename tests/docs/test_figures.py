@@ -32,6 +32,24 @@ def test_the_picture_of_a_run_shows_what_its_caption_says():
     assert len(set(checks)) == 1
 
 
+def test_pages_tell_as_many_checks_of_elicitation_as_the_run_in_the_picture():
+    run = (ROOT / "docs" / "images" / "run.txt").read_text(encoding="utf-8")
+    made = set(re.findall(r"in ([0-9]+) checks of", run))
+    pages = [*(ROOT / "docs").glob("tutorial-*.md"), ROOT / "docs" / "elicitation.md"]
+    assert len(made) == 1
+    for page in pages:
+        told = set(re.findall(r"in ([0-9]+) checks of", page.read_text(encoding="utf-8")))
+        assert told == made, page.name
+
+
+def test_there_are_as_many_rules_as_the_readme_says():
+    page = (ROOT / "README.md").read_text(encoding="utf-8")
+    told = re.search(r"more than ([0-9]+) rules", page)
+    broken = {one.kills for one in load_mutants().values()}
+    assert told is not None
+    assert int(told[1]) < len(broken) <= int(told[1]) + 50
+
+
 def test_there_are_as_many_broken_servers_as_the_readme_says():
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     told = re.search(r"more than ([0-9]+) in all", page)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from docs.make_pages import classes_table, pages
-from pytest_mcp_approval.catalogue import Catalogue, Requirement
+from pytest_mcp_approval.catalogue import Catalogue, Requirement, catalogue
 from pytest_mcp_approval.config.reader import key_of, rule_of
 from pytest_mcp_approval.config.registry import GROUP, OPTIONAL, REQUIRED, built_in
 from tests.mutants.registry import load_mutants
@@ -58,6 +58,14 @@ def test_links_between_pages_lead_somewhere():
             assert target.exists(), f"{page.name}: {link}"
             if anchor and target.suffix == ".md":
                 assert anchor in anchors_of(target), f"{page.name}: {link}#{anchor}"
+
+
+@pytest.mark.parametrize("family", built_in())
+def test_the_page_of_a_family_leads_to_its_document(family: str):
+    page = (DOCS / f"{family.replace('_', '-')}.md").read_text(encoding="utf-8")
+    assert f"]({catalogue(family).link})" in page
+    # How many there are, the page of rules tells, which is made from them.
+    assert not re.search(r"\[\d+ rules\]", page)
 
 
 def test_every_page_is_in_the_index():

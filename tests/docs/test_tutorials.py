@@ -123,8 +123,8 @@ def test_a_tutorial_goes_as_it_says(page: Path, tmp_path: Path):
                 ended.append(code)
             else:
                 assert code == 0, f"{block}: {command}: {said}"
-    # A verdict that is bad, and one that is good: the order is the page's.
-    assert sorted(ended) == [0, 1], f"{page.name}: the checks ended with {ended}"
+    # Verdicts that are bad, and some that are good: the order is the page's.
+    assert set(ended) == {0, 1}, f"{page.name}: the checks ended with {ended}"
 
 
 def test_a_line_that_does_not_come_is_noticed():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 from typing import Any
 
@@ -89,10 +90,19 @@ def test_a_redirect_from_the_start_is_told(hostile: HostileServers) -> None:
 
 def test_a_success_without_the_deed_is_no_success(hostile: HostileServers) -> None:
     """The answer says that the tool ran, the effects say that it did not."""
-    visit = hostile.visit("http", MANY, first=2, at="tools/call", tool="place_trade", do="lie")
+    lie: dict[str, Any] = {"at": "tools/call", "tool": "place_trade", "do": "lie"}
+    visit = hostile.visit("http", MANY, in_checks=True, **lie)
     visit.expect_told()
     assert set(visit.shape) == {"n"}
     assert "the honest call failed, so nothing follows: a result, tool not run" in visit.text
+
+
+def test_a_success_without_the_deed_from_the_start_is_told(hostile: HostileServers) -> None:
+    """The effects probe may be the wrong one, or the arguments may work once: nobody is blamed."""
+    visit = hostile.visit("http", first=2, at="tools/call", tool="place_trade", do="lie")
+    visit.expect_told()
+    assert visit.exit_code == PREFLIGHT_FAILED
+    assert "the first time it ran, the second time: " in visit.text
 
 
 @pytest.mark.parametrize(
@@ -163,12 +173,14 @@ def test_effects_that_become_unreadable(hostile: HostileServers, kind: str) -> N
 
     def behave(connection: socket.socket, _: bytes) -> None:
         looks.append(1)
-        connection.sendall(http(b"[]" if len(looks) < 8 else b"[" * 100_000))
+        # After the looks that test it, it shows a run each time: approvals succeed.
+        shown = json.dumps([1] * max(0, len(looks) - 3)).encode()
+        connection.sendall(http(shown if len(looks) < 12 else b"[" * 100_000))
 
     with HostileServer(behave) as server:
         option = f"--mcp-approval-effects={server.url}"
         visit = hostile.visit(kind, effects=False, options=[option])
     visit.expect_told()
-    assert len(looks) > 8
+    assert len(looks) > 12
     assert "JSON with excessive nesting or numbers" in visit.text
     assert set(visit.shape) <= {".", "n"}

@@ -6,6 +6,7 @@ import http.server
 import json
 import shlex
 import threading
+from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
@@ -16,12 +17,23 @@ METHOD = "--mcp-approval-select=sep2672/4.8-03-method"
 LISTING = "--mcp-approval-select=sep2672/4.3-missing-evidence"
 REQUIRE = "--mcp-approval-require-verified"
 SERVERS = """
+    from pytest_mcp_approval.reference_server import assembly
     from pytest_mcp_approval.reference_server.assembly import build
+    from pytest_mcp_approval.reference_server.server.effects import RecordedEffects
 
     def plain():
         return build().asgi_app()
 
+    class Journal(RecordedEffects):
+        # Also in a file, which others can read.
+
+        def record(self, tool, arguments):
+            with open("journal.txt", "a") as file:
+                file.write(tool + "\\n")
+            return super().record(tool, arguments)
+
     if __name__ == "__main__":
+        assembly.RecordedEffects = Journal
         build().run_stdio()
 """
 OWN = "python:own_servers:plain"
@@ -153,7 +165,9 @@ class Journal(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self) -> None:
         type(self).answers -= 1
-        body = json.dumps([]).encode() if self.answers >= 0 else b""
+        file = Path("journal.txt")
+        shown = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
+        body = json.dumps(shown).encode() if self.answers >= 0 else b""
         self.send_response(200 if self.answers >= 0 else 503)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
+from html import escape
 from typing import Any
 
 import pytest
 
-from pytest_mcp_approval.catalogue import Finding, Verdict
+from pytest_mcp_approval.catalogue import Finding, Verdict, catalogue
 from pytest_mcp_approval.report.findings import group_findings
+from pytest_mcp_approval.report.html import render_html
+from pytest_mcp_approval.report.json_file import render_json
+from pytest_mcp_approval.report.markdown import render_markdown
 from pytest_mcp_approval.report.normalising import gist
 from pytest_mcp_approval.report.results import ScenarioResult
+from pytest_mcp_approval.report.sarif import render_sarif
 from pytest_mcp_approval.report.terminal import finding_lines, summary_lines
 from tests.report import samples
 from tests.report.samples import COUNTER, HASH, RULES, result
@@ -39,11 +45,26 @@ def test_failures_of_one_cause_are_one_finding_told_by_its_simplest_example():
     assert one.example.evidence is not None
     assert one.example.evidence.sent == "tools/call, evidence is null"
     assert len(one.variants) == 3
-    lines = finding_lines(one)
+    lines = finding_lines(one, with_fix=False)
     assert [line.split()[0] for line in lines] == [
         *("1", "sent", "rule", "expected", "got", "also", "again", "why")
     ]
     assert lines[5] == "   also      3 more like it: number; string; undefined"
+
+
+def test_how_to_fix_it_is_said_once_for_each_rule():
+    fix = catalogue("sep2672")[EVIDENCE].fix
+    whole = samples.report(*shapes("null", "number"), check("x", "a result, tool run"))
+    assert len(whole.findings) == 2
+    for width in (60, 100):
+        told = summary_lines(whole, width=width)
+        assert " ".join(" ".join(told).split()).count(fix) == 1
+        assert [line for line in told if line.startswith("   fix")]
+    assert render_html(whole).count(escape(fix)) == 1
+    assert render_markdown(whole).count("How to fix it") == 2
+    (run,) = json.loads(render_sarif(whole))["runs"]
+    assert fix in run["tool"]["driver"]["rules"][0]["help"]["markdown"]
+    assert json.loads(render_json(whole))["rules"][0]["fix"] == fix
 
 
 @pytest.mark.parametrize(

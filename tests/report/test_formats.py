@@ -195,7 +195,7 @@ def test_bodies_that_repeat_are_kept_once_under_their_digest():
 
 def test_markdown_tells_the_verdict_first_and_the_evidence():
     text = render_markdown(samples.typical())
-    assert text.startswith("## ❌ 1 of 7 rules broken\n")
+    assert text.startswith("## ❌ 1 of 6 rules broken\n")
     assert "| got | `a result, tool run` |" in text
     assert "| again | `pytest mcp-approval/sep2672/test_x.py::test_found` |" in text
     assert "- `needs a clock: none`: `4.8-06-challenge-unexpired`" in text
@@ -245,7 +245,7 @@ def test_the_summary_of_a_job_is_added_to(tmp_path):
     path = tmp_path / "summary.md"
     path.write_text("what was there\n")
     assert append_step_summary(samples.typical(), {"GITHUB_STEP_SUMMARY": str(path)}) is None
-    assert path.read_text().startswith("what was there\n## ❌ 1 of 7 rules broken")
+    assert path.read_text().startswith("what was there\n## ❌ 1 of 6 rules broken")
     assert append_step_summary(samples.typical(), {}) is None
     missing = str(tmp_path / "no" / "summary.md")
     said = append_step_summary(samples.typical(), {"GITHUB_STEP_SUMMARY": missing})

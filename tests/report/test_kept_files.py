@@ -33,7 +33,8 @@ def _report(start: Path, *files: str):
 def test_the_terminal_names_them_above_the_command():
     found = _found(PICTURE, TRACE)
     (one,) = samples.report(found).findings
-    for lines, last in ((check_lines(found, one.rule), -1), (finding_lines(one), -2)):
+    in_summary = finding_lines(one, with_fix=False)
+    for lines, last in ((check_lines(found, one.rule), -1), (in_summary, -2)):
         told = [line.split() for line in lines]
         assert told[last - 2 : last] == [["picture", PICTURE], ["trace", TRACE]]
         assert told[last][0] == "again"

@@ -36,7 +36,7 @@ def test_the_page_opens_from_disk_without_any_request(page_of, opened):
     assert len(opened.requests) == 1
     assert opened.requests[0].startswith("file:")
     assert opened.problems == []
-    assert page.locator("h1").inner_text() == "1 of 7 rules broken"
+    assert page.locator("h1").inner_text() == "1 of 6 rules broken"
 
 
 def test_filters_leave_what_they_say(page_of):

@@ -7,7 +7,7 @@ import pytest
 from pytest_mcp_approval.catalogue import Verdict
 from pytest_mcp_approval.report.results import Results, ScenarioResult, check_lines
 from pytest_mcp_approval.report.shown import headline
-from pytest_mcp_approval.report.terminal import summary_lines
+from pytest_mcp_approval.report.terminal import finding_lines, header_lines, summary_lines
 from pytest_mcp_approval.support.secrets import HIDDEN, Secrets
 from tests.report import samples
 from tests.report.samples import COUNTER, EXPIRED, HASH, finding, result
@@ -85,7 +85,9 @@ def test_no_line_has_a_secret():
     ("verdicts", "sentence"),
     [
         ([], "Nothing was checked"),
-        ([Verdict.PASSED], "The rule holds"),
+        ([Verdict.NOT_APPLICABLE], "Nothing was checked"),
+        ([Verdict.PASSED, Verdict.NOT_APPLICABLE], "The rule holds"),
+        ([Verdict.FAILED, Verdict.PASSED, Verdict.NOT_APPLICABLE], "1 of 2 rules broken"),
         ([Verdict.PASSED] * 3, "All 3 rules hold"),
         ([Verdict.PASSED, Verdict.FAILED, Verdict.HARNESS_ERROR], "1 of 3 rules broken"),
         ([Verdict.PASSED, Verdict.HARNESS_ERROR], "The suite itself failed on 1 of 2 rules"),
@@ -105,3 +107,18 @@ def test_a_run_comes_to_one_sentence(verdicts, sentence):
     from collections import Counter
 
     assert headline(Counter(verdicts)) == sentence
+
+
+LONG = ("who", "a client can invent an accept, and no server can tell; what is checked is one call")
+
+
+def test_a_narrow_terminal_gets_whole_words():
+    told = header_lines([("target", "http://localhost:3000/mcp"), LONG], 60)
+    assert max(map(len, told)) <= 60
+    assert " ".join(" ".join(told).split()).endswith(LONG[1])
+    assert len(header_lines([LONG])) == 1
+    whole = samples.report(samples.finding("a result, tool run"))
+    for width in (60, 80, 100):
+        lines = finding_lines(whole.findings[0], width)
+        for line in lines:
+            assert len(line) <= width or line.split()[0] in ("again", "why")

@@ -40,6 +40,15 @@ def words_of(result: Any) -> str:
     return "\n".join(texts)
 
 
+def shown_words(result: Any) -> str:
+    """The same on one line, without the copy of its text that frameworks add as structured
+    content."""
+    texts = texts_in(result)
+    structured = result.get("structuredContent") if isinstance(result, Mapping) else None
+    twice = structured == {"result": "\n".join(texts)}
+    return " ".join(("\n".join(texts) if twice else words_of(result)).split())
+
+
 def says_no(words: str, about: str = "") -> bool:
     """Whether it says that nothing was done; words of the tool's own name do not count."""
     own = {one.lower() for one in _NO.findall(about)}

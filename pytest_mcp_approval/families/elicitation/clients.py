@@ -18,7 +18,7 @@ from .settings import ElicitingTool
 from .vocabulary import CLIENT_CAPABILITIES, Mode, capability, declared_modes
 
 BOTH_MODES = capability(Mode.FORM, Mode.URL)
-_LISTENS = "elicitation listens"
+_ASKS_ON = "elicitation asks on"
 
 
 class QuestionDriver(Protocol):
@@ -83,8 +83,8 @@ class RelayingClient:
     def session(self) -> Session:
         """Opened when it is first used, and again after a restart."""
         if self._session is None or self._session.transport is not self.place.transport:
-            self._session = self._open()
             self._stream = None
+            self._session = self._open()
         return self._session
 
     def _open(self) -> Session:
@@ -107,10 +107,7 @@ class RelayingClient:
                 self.place = place = self.driver.another_process()
             place.declare(self.capabilities)
             return place.session()
-        session = place.new_session(self.name, headers=self.headers, capabilities=self.capabilities)
-        if place.remembered.get(_LISTENS):
-            self._stream = session.listen()
-        return session
+        return place.new_session(self.name, headers=self.headers, capabilities=self.capabilities)
 
     @property
     def listening(self) -> bool:
@@ -122,9 +119,17 @@ class RelayingClient:
             self._stream = self.session.listen()
         return self._stream
 
-    def asked_on_stream(self) -> None:
-        """Note that this server asks there: from now on every client listens from the start."""
-        self.place.remembered[_LISTENS] = True
+    def listen_for(self, tool: str) -> None:
+        """Before a call: listen unless the tool is known to ask on the call's own stream. Servers
+        drop a question for the session's stream if nobody listens there when they ask."""
+        if self.place.remembered.get(_ASKS_ON, {}).get(tool) != "call":
+            self.listen()
+
+    def asked_on(self, stream: str, tool: str) -> None:
+        """Note where this tool asks."""
+        known = self.place.remembered.setdefault(_ASKS_ON, {})
+        if known.get(tool) != "session":  # one that also asks there is listened for
+            known[tool] = stream
 
     def completed(self, params: Mapping[str, Any]) -> dict[str, Any]:
         """Params with what this client declares in them (sessionless)."""

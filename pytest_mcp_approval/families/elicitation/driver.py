@@ -30,6 +30,7 @@ from .vocabulary import FAMILY, Action, Mode
 
 Given = TypeVar("Given")
 _FOUND = f"{FAMILY} tools that ask"
+_SILENT = f"{FAMILY} tools that ask nobody"
 PASSED_OVER = 0.3
 """Seconds, for a call whose question got what is no response: many servers pass over it and wait
 for another. What runs later is seen by the honest step that follows."""
@@ -85,8 +86,15 @@ class Elicitation(Driver):
                 if isinstance(asked, AskedQuestion):
                     self.leave(asked)
                     remembered.append(tool)
+                else:
+                    self.target.remembered.setdefault(_SILENT, {})[name] = asked.describe()
             self.target.remembered[_FOUND] = remembered
         return remembered
+
+    @property
+    def asked_nobody(self) -> Mapping[str, str]:
+        """What came of the named tools, outside the table, that were called and did not ask."""
+        return dict(self.target.remembered.get(_SILENT, {}))
 
     def tool(self, name: str) -> ElicitingTool:
         known = next((one for one in self.tools() if one.name == name), None)

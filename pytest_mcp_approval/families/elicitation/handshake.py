@@ -45,6 +45,8 @@ class PendingQuestion:
 
 def begin(sent: Sent, deadline: float) -> AskedQuestion | Reply:
     """Make the call, up to its first question or its end."""
+    if not isinstance(sent.client.place.transport, StdioTransport):
+        sent.client.listen_for(sent.tool.name)
     call = sent.client.session.open_call("tools/call", sent.client.completed(sent.params()))
     sent.client.driver.opened.append(call)
     return go_on(sent, call, deadline)
@@ -58,8 +60,7 @@ def go_on(sent: Sent, call: Any, seconds: float) -> AskedQuestion | Reply:
         if request is None:
             break
         if request.method == CREATE and isinstance(request.params, Mapping):
-            if request.came_on == "session":
-                sent.client.asked_on_stream()
+            sent.client.asked_on(request.came_on, sent.tool.name)
             return AskedQuestion(sent, request.params, pending=PendingQuestion(call, request))
         if request.method == "ping":
             call.answer(request, result={})

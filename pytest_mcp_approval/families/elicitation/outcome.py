@@ -19,7 +19,7 @@ from ...support.text import neutralise
 from ...target import Effects
 from ...wire import Outcome, Reply
 from ..base.outcome import ObservedOutcome, data_of, errs, is_result
-from .claims import words_of
+from .claims import shown_words, words_of
 from .clients import RelayingClient
 from .form_answers import (
     LEFT_OUT,
@@ -278,7 +278,8 @@ class ElicitationOutcome(ObservedOutcome):
     def _answered(self) -> str:
         if self.reply.outcome is Outcome.RESULT and not asks(self.reply):
             kind = "a tool error" if errs(self.reply) else "a result"
-            return f"{kind}: {neutralise(self.text, _SHOWN)}" if self.text else kind
+            shown = shown_words(self.reply.result)
+            return f"{kind}: {neutralise(shown, _SHOWN)}" if shown else kind
         return self.reply.describe()
 
 

@@ -12,7 +12,7 @@ import contextlib
 from ...config.settings import PREFIX
 from ...support.text import listed_shortly, neutralise
 from ...target import EffectsError, Target
-from ...wire import Era, Outcome, WireError
+from ...wire import HANDSHAKE_REVISIONS, Era, Outcome, WireError
 from ..base.driver import DriverError
 from ..base.preflight import NotOffered, Preflight, check_named, in_one_line
 from .driver import Elicitation
@@ -35,6 +35,16 @@ def look(target: Target, found: Preflight) -> None:
         if "tools" in target.settings.family_settings.get(FAMILY, {}):
             check_named(FAMILY, missing_tools(driver.table, listed), listed)
         tools = driver.tools()
+        if not tools and driver.asked_nobody:
+            shown = [
+                f"{neutralise(name, 40)} (called with your arguments: {neutralise(came, 120)})"
+                for name, came in driver.asked_nobody.items()
+            ]
+            elsewhere = ""
+            if driver.era is Era.SESSIONLESS and target.settings.protocol == "auto":
+                older = HANDSHAKE_REVISIONS[-1]
+                elsewhere = f"; perhaps it asks in the older era: {PREFIX}protocol={older}"
+            raise NotOffered(f"no question came from {listed_shortly(shown, 4)}{elsewhere}")
         if not tools:
             raise NotOffered(
                 "no tool that asks by elicitation is named",

@@ -257,10 +257,10 @@ class Approval(Driver):
         )
         return device, page, response
 
-    def enrol(
+    def enroll(
         self, shape: str | Profile | Authenticator = "security-key", **changes: Any
     ) -> Passkey:
-        """Enrol a passkey of this shape; other keywords change members of its profile."""
+        """Enroll a passkey of this shape; other keywords change members of its profile."""
         if changes and not isinstance(shape, Authenticator):
             shape = Authenticator(shape, **changes)
         device, page, response = self.register(shape)
@@ -270,6 +270,9 @@ class Approval(Driver):
         if not confirmed_enrolment(reply):
             raise DriverError(f"an honest enrolment was refused: {reply.describe()}", reply)
         return Passkey(device, page, response)
+
+    enrol = enroll
+    """The spelling of earlier versions."""
 
     # ---- section 4.4.3: challenges
 

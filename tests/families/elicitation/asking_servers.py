@@ -57,30 +57,30 @@ def sessionless(call: Call, *tools: str) -> Application:
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
-            await _live(receive, send)
+            await live(receive, send)
             return
-        body = await _read(receive)
+        body = await read_body(receive)
         message = json.loads(body) if scope["method"] == "POST" else {}
         if "id" not in message:
-            await _respond(send, 202 if message else 405, b"")
+            await respond(send, 202 if message else 405, b"")
             return
         reply: dict[str, Any] = {"jsonrpc": "2.0", "id": message["id"]}
         try:
             reply["result"] = answer(message)
         except McpError as refusal:
             reply["error"] = refusal.error
-        await _respond(send, 200, json.dumps(reply).encode())
+        await respond(send, 200, json.dumps(reply).encode())
 
     return application
 
 
-async def _live(receive: Any, send: Any) -> None:
+async def live(receive: Any, send: Any) -> None:
     while (event := await receive())["type"] != "lifespan.shutdown":
         await send({"type": f"{event['type']}.complete"})
     await send({"type": "lifespan.shutdown.complete"})
 
 
-async def _read(receive: Any) -> bytes:
+async def read_body(receive: Any) -> bytes:
     body, more = b"", True
     while more:
         part = await receive()
@@ -88,7 +88,7 @@ async def _read(receive: Any) -> bytes:
     return body
 
 
-async def _respond(send: Any, status: int, body: bytes, kind: str = "application/json") -> None:
+async def respond(send: Any, status: int, body: bytes, kind: str = "application/json") -> None:
     headers = [(b"content-type", kind.encode())]
     await send({"type": "http.response.start", "status": status, "headers": headers})
     await send({"type": "http.response.body", "body": body})
@@ -190,9 +190,9 @@ def without_sessions() -> Application:
 
     async def application(scope: Any, receive: Any, send: Any) -> None:
         if scope["type"] == "lifespan":
-            await _live(receive, send)
+            await live(receive, send)
             return
-        message = json.loads(await _read(receive) or b"{}")
+        message = json.loads(await read_body(receive) or b"{}")
         method = message.get("method")
         reply: dict[str, Any] = {"jsonrpc": "2.0", "id": message.get("id")}
         if method == "initialize":
@@ -209,9 +209,9 @@ def without_sessions() -> Application:
         elif "id" in message and method:
             reply["error"] = {"code": -32601, "message": "not here"}
         else:
-            await _respond(send, 202 if scope["method"] == "POST" else 405, b"")
+            await respond(send, 202 if scope["method"] == "POST" else 405, b"")
             return
-        await _respond(send, 200, json.dumps(reply).encode())
+        await respond(send, 200, json.dumps(reply).encode())
 
     return application
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -11,11 +12,15 @@ import pytest
 from pytest_mcp_approval.catalogue import NotVerified
 from pytest_mcp_approval.config.settings import Settings
 from pytest_mcp_approval.families.base.preflight import NotOffered, Preflight, PreflightError
+from pytest_mcp_approval.families.elicitation.driver import Elicitation
 from pytest_mcp_approval.families.elicitation.health import glance, honest_approval
+from pytest_mcp_approval.families.elicitation.outcome import AskedQuestion
 from pytest_mcp_approval.families.elicitation.preflight import look
+from pytest_mcp_approval.families.elicitation.settings import ElicitingTool
 from pytest_mcp_approval.target import Target, open_target
 
 SERVERS = "tests.families.elicitation.asking_servers"
+ON_STREAM = "python:tests.families.elicitation.stream_servers:asks_on_the_sessions_stream"
 NAMED = {"elicitation": {"tools": {"delete_user": {"arguments": {"id": "test-1"}}}}}
 
 
@@ -24,7 +29,7 @@ def opened() -> Iterator[Callable[..., Target]]:
     made: list[Target] = []
 
     def make(name: str, table: dict[str, Any] | None = None, **settings: Any) -> Target:
-        text = name if name.startswith("reference") else f"python:{SERVERS}:{name}"
+        text = name if name.startswith(("reference", "python:")) else f"python:{SERVERS}:{name}"
         tables = {} if table is None else table
         target = open_target(
             text, Settings(targets=(text,), family_settings=tables, clock="none", **settings)
@@ -112,6 +117,12 @@ def test_a_server_of_which_nothing_is_named_is_not_claimed(opened):
         honest_approval(opened("two_rounds"))
 
 
+def test_a_named_tool_that_asks_nobody_is_told_with_its_answer(opened):
+    said = r"no question came from list_done \(called with your arguments: a result"
+    with pytest.raises(NotOffered, match=said):
+        lines_of(opened("two_rounds", tools={"list_done": {}}))
+
+
 def test_a_named_tool_that_is_not_listed_is_a_mistake(opened):
     table = {"elicitation": {"tools": {"delete_usr": {"arguments": {}}}}}
     with pytest.raises(PreflightError, match="names tools that the server does not list: delete_u"):
@@ -124,3 +135,22 @@ def test_a_tool_without_arguments_is_never_called(opened):
     look(opened("two_rounds", table), found)
     assert dict(found.lines)["asks"] == "delete_user (never called: it has no arguments)"
     assert found.missing == ["arguments for delete_user (--mcp-approval-tool delete_user=JSON)"]
+
+
+def test_a_question_on_the_sessions_stream_is_heard_at_once(opened):
+    """Servers drop it if nobody listens: whoever listens only after a while hears nothing."""
+    target = opened(ON_STREAM, tools={"delete_user": {}}, timeout=3.0)
+    assert lines_of(target)["asks"] == "delete_user (form: yes = true)"
+    assert honest_approval(target) == ""
+
+
+def test_where_a_tool_asks_is_learned_for_each(opened):
+    target = opened(ON_STREAM, timeout=3.0)
+    with contextlib.closing(Elicitation(target)) as driver:
+        calls = (("archive_user", True), ("archive_user", False), ("delete_user", True))
+        for name, listens in calls:
+            client = driver.new_client()
+            asked = driver.ask(ElicitingTool(name, {}), client=client)
+            assert isinstance(asked, AskedQuestion)
+            assert client.listening is listens
+            assert asked.decline().nothing_ran
