@@ -10,6 +10,8 @@ from pathlib import Path
 from pytest_mcp_approval.config.registry import built_in
 from tests.inner_runs import ROOT
 
+UNNOTICED = ("odd", "nobody", "not run")
+"""Answers that are no notice: a check could not be made, all passed, or none runs the line."""
 SERVER = "pytest_mcp_approval/reference_server"
 PARTS: dict[str, tuple[str, ...]] = {
     "confirmation_tokens": ("gate", "ledger", "minting", "records", "refusals", "store"),

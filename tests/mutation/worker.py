@@ -4,6 +4,8 @@
     python -m tests.mutation.worker check FAMILY FILE    reads mutations, a line of JSON each, and
                                                          answers each with a line
 
+The scenarios are asked first. What none of them notices is explored, for as long as was asked.
+
 A broken server may never come back. Whoever started this process waits with a deadline, and starts
 another one.
 """
@@ -21,14 +23,21 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.catalogue import Verdict
+from pytest_mcp_approval.config.options import OPTIONS
+from pytest_mcp_approval.config.settings import settings_of_line
+from pytest_mcp_approval.explore.budget import Budget
+from pytest_mcp_approval.explore.engine import Explorer
+from pytest_mcp_approval.explore.findings import model_of
+from pytest_mcp_approval.target import open_target
 from tests.inner_session import InnerSession
 from tests.mutation.breaking import broken
 from tests.mutation.covering import Lines, covering, scenarios_for
-from tests.mutation.modules import module_names, source_of
+from tests.mutation.modules import UNNOTICED, module_names, source_of
 
 ERAS: dict[str, tuple[str, ...]] = {"elicitation": ("2026-07-28", "2025-11-25")}
 """Of the other families the document is the same in both eras, and so is the gate."""
 FOUND = (Verdict.FAILED, Verdict.WARNING)
+_SEED = 1
 
 
 def options_for(family: str, era: str | None) -> dict[str, Any]:
@@ -86,6 +95,36 @@ def cover(family: str, file: Path) -> None:
     file.write_text(json.dumps(found), encoding="utf-8")
 
 
+def by_exploration(family: str, seconds: float) -> dict[str, Any]:
+    """What walks on the server of this process find, in this time; an early find ends it. Eras
+    share the time."""
+    model, eras = model_of(family), eras_of(family)
+    told: dict[str, Any] = {"explored": "", "exploring": seconds}
+    for era in eras:
+        given = {option.name: None for option in OPTIONS} | options_for(family, era)
+        target = open_target("reference", settings_of_line(given, Path()))
+        try:
+            explorer = Explorer(
+                model,
+                target,
+                Budget(seconds / len(eras)),
+                _SEED,
+                stop_at_first=True,
+                most_shrinking=0.0,
+            )
+            explorer.run()
+            told["walks"] = told.get("walks", 0) + explorer.walks
+        except Exception as error:  # no verdict, and a fault of ours: a model must take anything
+            told["error"] = repr(error)[:300]
+            continue
+        finally:
+            target.close()
+        if explorer.findings:
+            broken_rule = explorer.findings[0].broken
+            return told | {"explored": f"{broken_rule.rule}: {broken_rule.cause}"}
+    return told
+
+
 class Checker:
     """Checks one mutation after the other."""
 
@@ -99,11 +138,31 @@ class Checker:
         self._keen: list[str] = []
 
     def check(
-        self, module: str, number: int, function: str, lines: Sequence[int]
+        self,
+        module: str,
+        number: int,
+        function: str,
+        lines: Sequence[int],
+        scenarios: bool,
+        explore: float,
     ) -> dict[str, Any]:
+        """`scenarios`: whether they are asked; `explore`: seconds of exploration, if none of them
+        noticed."""
+        answer: dict[str, Any] = {"how": "nobody"}
         with broken(module, number, function):
-            answers = [self._in_era(era, module, lines) for era in eras_of(self.family)]
-        best = ("found", "stopped", "odd", "nobody", "not run")
+            if scenarios:
+                answer = self._by_scenarios(module, lines)
+            if explore and answer["how"] in UNNOTICED:
+                return answer | by_exploration(self.family, explore)
+        return answer
+
+    def _by_scenarios(self, module: str, lines: Sequence[int]) -> dict[str, Any]:
+        answers: list[dict[str, Any]] = []
+        for era in eras_of(self.family):
+            answers.append(self._in_era(era, module, lines))
+            if answers[-1]["how"] in ("found", "stopped"):
+                break
+        best = ("found", "stopped", *UNNOTICED)
         return min(answers, key=lambda one: best.index(one["how"]))
 
     def _in_era(self, era: str | None, module: str, lines: Sequence[int]) -> dict[str, Any]:
