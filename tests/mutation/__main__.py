@@ -36,7 +36,7 @@ COVERED = Path(__file__).with_name("covered")
 PATIENCE = 180.0
 """Seconds for one broken server. A server that hangs has been noticed: each check of it would end
 with a time-out."""
-SAID = ("how", "by", "odd", "checked")
+SAID = ("how", "by", "instead", "odd", "checked")
 """What the scenarios said."""
 
 

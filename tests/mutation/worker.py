@@ -61,7 +61,7 @@ class Watch:
     def __init__(self, healthy: dict[str, str]) -> None:
         self._healthy = healthy
         self.finder: str | None = None
-        self.odd: list[str] = []
+        self.odd: list[tuple[str, str]] = []
         self.checked = 0
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -73,7 +73,7 @@ class Watch:
         if verdict in FOUND and before not in FOUND:
             self.finder = report.nodeid
         elif verdict != before and before == Verdict.PASSED:
-            self.odd.append(report.nodeid)
+            self.odd.append((report.nodeid, str(verdict)))
 
     def is_enough(self) -> bool:
         return self.finder is not None
@@ -190,7 +190,8 @@ class Checker:
         if watch.checked == 0:
             return {"how": "stopped", "by": self.session.written[-300:]}
         if watch.odd:
-            return {"how": "odd", "by": watch.odd[0], "odd": len(watch.odd)}
+            by, instead = watch.odd[0]
+            return {"how": "odd", "by": by, "instead": instead, "odd": len(watch.odd)}
         return {"how": "nobody", "checked": watch.checked}
 
     def _order(self, seconds: dict[str, float]) -> Callable[[list[pytest.Item]], list[pytest.Item]]:

@@ -35,6 +35,7 @@ class ConfirmationModel(TokenModel):
         message="4.1-every-check",
         revoked="5.3-revoked",
         swapped="3.2-bound-operation",
+        failed="5.2-consumed-before-execution",
     )
 
     def __init__(self, target: Target, exercised: Exercised | None = None) -> None:
@@ -50,6 +51,9 @@ class ConfirmationModel(TokenModel):
 
     def calls(self) -> Sequence[NamedOperation]:
         return [one for one in self.driver.binding.table.operations if one.usual]
+
+    def failing_calls(self) -> Sequence[NamedOperation]:
+        return [one for one in self.driver.binding.table.operations if one.gated and one.crashes]
 
     def issue(self, call: NamedOperation, session: Session | None = None) -> HeldApproval:
         issued = self.driver.issue(call.name, call.params, session=session)

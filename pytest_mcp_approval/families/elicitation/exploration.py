@@ -46,6 +46,8 @@ class ElicitationModel(TokenModel):
         bare="asks-first",
         message="malformed-answers",
         swapped="state-tool",
+        of_another="state-principal",
+        failed="single-use",
     )
     without = ("withdraw",)
 
@@ -88,9 +90,18 @@ class ElicitationModel(TokenModel):
         entry = self.driver.listing().get(tool.name, {})
         return value_at(entry, "annotations.idempotentHint") is True
 
+    def failing_calls(self) -> Sequence[ElicitingTool]:
+        return [one for one in self.calls() if one.failing_arguments is not None]
+
+    def issue_failing(self, call: ElicitingTool) -> HeldApproval:
+        return self._asked(call, call.failing_arguments)
+
     def issue(self, call: ElicitingTool, session: Session | None = None) -> HeldApproval:
         del session
-        asked = self.driver.ask(call)
+        return self._asked(call, call.arguments)
+
+    def _asked(self, call: ElicitingTool, arguments: Any) -> HeldApproval:
+        asked = self.driver.ask(call, arguments)
         if not isinstance(asked, AskedQuestion) and asked.executed:
             raise self.broken(
                 "asks-first",
@@ -119,12 +130,18 @@ class ElicitationModel(TokenModel):
         return HeldApproval(asked, call.name, 0, good_until=self.target.clock.now() + _SURELY_GOOD)
 
     def redeem(self, approved: HeldApproval, session: Session | None = None) -> ObservedOutcome:
-        how: dict[str, Any] = {"client": self.driver.new_client()} if session is not None else {}
-        outcome = self.driver.answer(approved.thing, honest=session is None, **how)
+        question: AskedQuestion = approved.thing
+        own = session is None and question.client.driver is self.driver
+        how: dict[str, Any] = {} if own else {"client": self.driver.new_client()}
+        outcome = self.driver.answer(question, honest=session is None, **how)
         if outcome.question is not None and not approved.used and not approved.tried:
             self._others().add(approved.words)
             raise EndOfWalk("it asks more than once")
         return outcome
+
+    def redeem_as_other(self, approved: HeldApproval) -> ObservedOutcome:
+        other = self.driver.new_client(headers=self.target.second_user_headers)
+        return self.driver.answer(approved.thing, client=other)
 
     def changed(
         self, approved: HeldApproval

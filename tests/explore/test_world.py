@@ -1,0 +1,78 @@
+"""The world around approvals, one walk each: it finds nothing in the healthy server, and a defect
+of tests/mutants in a broken one.
+
+Walks that are written down, so that none depends on what Hypothesis happens to choose.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from pytest_mcp_approval.explore import run_walk
+from pytest_mcp_approval.families.base.exploration import BrokenRule
+from tests.explore.exploring import mutant, opened
+
+Walk = list[tuple[str, dict[str, Any]]]
+APPROVE = ("approve", {"number": 0})
+CALL = ("call", {"number": 0})
+REPLAY = ("replay", {"number": 0})
+AT_REPLICA = ("call_at_replica", {"number": 0})
+AS_OTHER = ("call_as_other", {"number": 0})
+FAIL = ("fail_in_tool", {"number": 0})
+FAIL_AGAIN = ("send_failed_again", {"number": 0})
+SEP_APPROVE = ("approve", {"tool": 0, "profile": "security-key"})
+SEP_FAIL = ("fail_in_tool", {"number": 0, "again": 1})
+CASES: dict[str, tuple[str, str, Walk]] = {
+    # ---- other replicas
+    "KnowsItsOwnByHeart": (
+        "confirmation_tokens",
+        "6.1-replay|4.1-not-consumed",
+        [APPROVE, AT_REPLICA, REPLAY],
+    ),
+    "KeepsNoncesInMemory": ("execution_tokens", "nonce-replay", [APPROVE, CALL, AT_REPLICA]),
+    "RemembersUsePerProcess": (
+        "sep2672",
+        "4.8-05-challenge-unconsumed|8.2.3-exactly-once",
+        [("enroll", {"profile": "icloud-keychain", "user": 0}), SEP_APPROVE, CALL, AT_REPLICA],
+    ),
+    # ---- other people
+    "BindsWhoCameFirst": ("elicitation", "state-principal", [APPROVE, AS_OTHER]),
+    "HasALogForEachUser": ("execution_tokens", "nonce-replay", [APPROVE, CALL, AS_OTHER]),
+    "RemembersForEachUser": ("prepare_confirm", "one-time", [APPROVE, CALL, AS_OTHER]),
+    # ---- a back end that fails
+    "RolledBackWithTheOperation": (
+        "confirmation_tokens",
+        "5.2-consumed-before-execution",
+        [FAIL, FAIL_AGAIN],
+    ),
+    "TriesAgainByItself": ("elicitation", "single-use", [FAIL, FAIL_AGAIN]),
+    "GivesTheTokenBack": (
+        "prepare_confirm",
+        "failed-execution",
+        [("fail_at_back_end", {"number": 0, "kind": "late", "again": 1, "another": False})],
+    ),
+    "AFailedToolGivesTheApprovalBack": (
+        "sep2672",
+        "8.2.3-exactly-once",
+        [SEP_APPROVE, CALL, SEP_FAIL],
+    ),
+    # ---- a device that is put back
+    "NeverComparesCounters": (
+        "sep2672",
+        "4.8-11-counter",
+        [SEP_APPROVE, CALL, ("roll_back", {"device": 0}), SEP_APPROVE, CALL],
+    ),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_walk_tells_a_broken_server_from_a_healthy_one(name):
+    family, rules, walk = CASES[name]
+    with opened() as target:
+        told = run_walk(target, family, walk)
+    assert len(told) == len(walk)  # every step was possible
+    with opened(mutant(name)) as target, pytest.raises(BrokenRule) as raised:
+        run_walk(target, family, walk)
+    assert raised.value.rule in {f"{family}/{rule}" for rule in rules.split("|")}
