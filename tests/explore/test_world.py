@@ -20,6 +20,7 @@ CALL = ("call", {"number": 0})
 REPLAY = ("replay", {"number": 0})
 AT_REPLICA = ("call_at_replica", {"number": 0})
 AS_OTHER = ("call_as_other", {"number": 0})
+READ_AUDIT: tuple[str, dict[str, Any]] = ("read_audit", {})
 FAIL = ("fail_in_tool", {"number": 0})
 FAIL_AGAIN = ("send_failed_again", {"number": 0})
 SEP_APPROVE = ("approve", {"tool": 0, "profile": "security-key"})
@@ -57,6 +58,18 @@ CASES: dict[str, tuple[str, str, Walk]] = {
         "sep2672",
         "8.2.3-exactly-once",
         [SEP_APPROVE, CALL, SEP_FAIL],
+    ),
+    # ---- what is written down
+    "RedemptionNotLogged": ("confirmation_tokens", "6.4-audit", [APPROVE, CALL, READ_AUDIT]),
+    "ReplaysAreNotLogged": (
+        "confirmation_tokens",
+        "6.4-audit",
+        [APPROVE, CALL, REPLAY, READ_AUDIT],
+    ),
+    "RevocationNotLogged": (
+        "confirmation_tokens",
+        "6.4-audit",
+        [APPROVE, ("withdraw", {"number": 0}), READ_AUDIT],
     ),
     # ---- a device that is put back
     "NeverComparesCounters": (

@@ -36,6 +36,7 @@ class TokenModel(UsesModel):
         )
         rule, why = self.must_refuse(approved)
         faults = self.faults_of(approved)
+        approved.here_alone = False
         if outcome.executed:
             approved.used = True
         else:
@@ -80,7 +81,7 @@ class TokenModel(UsesModel):
         self.restarted = True
         self.after_restart()
         for one in self.issued:
-            one.certain = False
+            one.certain = one.here_alone = False
 
     @transition("an approval is withdrawn", when="can_revoke", number=which())
     def withdraw(self, number: int) -> None:

@@ -43,6 +43,10 @@ class HeldApproval:
     certain: bool = True
     """Whether the server must still know it: it may have been restarted."""
     revoked: bool = False
+    refusals: int = 0
+    """How often it was refused as it is, for what had become of it."""
+    here_alone: bool = True
+    """Whether all that became of it happened at this server, one thing after the other."""
     runs: int = 0
     """Of a call that fails in its tool: how often it had its effect all the same."""
 

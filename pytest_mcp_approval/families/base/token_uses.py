@@ -60,7 +60,9 @@ class UsesModel(ApprovalsModel):
         rule, why = self.must_refuse(approved)
         if outcome.executed:
             approved.used = True
+        approved.here_alone = approved.here_alone and bound
         if rule:
+            approved.refusals += 1
             self.expect_nothing_runs(outcome, rule, why, self.faults_of(approved))
             return
         if self.counts_runs and outcome.executed and outcome.runs not in (None, 0, 1):
@@ -205,7 +207,7 @@ class UsesModel(ApprovalsModel):
         )
         self.checked(self.rules.raced)
         for one in (approved, *others):
-            one.tried = True
+            one.tried, one.here_alone = True, False
             # Which of them ran does not always show: then none may be relied on.
             one.used = one.used or one in served
             one.certain = one.certain and (not ran or one in served)

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from ...target import Target
 from ...wire import Reply, Session
-from ..base.exploration import EndOfWalk, Exercised
+from ..base.exploration import EndOfWalk, Exercised, transition
 from ..base.outcome import ObservedOutcome
 from ..base.token_exploration import TokenModel
 from ..base.token_state import HeldApproval, Misuses
 from . import vocabulary as words
+from .audit import entries_about
 from .driver import ConfirmationTokens
 from .health import honest_approval
 from .outcome import ConfirmationOutcome, is_limit
 from .settings import NamedOperation
-from .vocabulary import TokenCode
+from .vocabulary import Event, TokenCode
+
+AUDIT = "6.4-audit"
 
 
 class ConfirmationModel(TokenModel):
@@ -37,6 +41,10 @@ class ConfirmationModel(TokenModel):
         swapped="3.2-bound-operation",
         failed="5.2-consumed-before-execution",
     )
+
+    @classmethod
+    def checkable_rules(cls) -> set[str]:
+        return super().checkable_rules() | {f"{cls.family}/{AUDIT}"}
 
     def __init__(self, target: Target, exercised: Exercised | None = None) -> None:
         super().__init__(target, exercised)
@@ -155,6 +163,41 @@ class ConfirmationModel(TokenModel):
 
     def revoke(self, approved: HeldApproval) -> bool:
         return self.driver.revoke(approved.thing.token).succeeded
+
+    # ---- the audit log
+
+    @property
+    def has_audit(self) -> bool:
+        return self.has_issued and bool(self.driver.binding.table.probes["audit"])
+
+    @transition("the audit log is read", when="has_audit", rules=(AUDIT,))
+    def read_audit(self) -> None:
+        """Section 6.4: of every token it has what the model has, and no use that there was not."""
+        entries = self.driver.binding.audit_entries()
+        self.checked(AUDIT)
+        self.say("the audit log is read", f"{len(entries)} entries")
+        for number, approved in enumerate(self.issued, 1):
+            if not approved.here_alone:
+                continue
+            told = Counter(one.get("event") for one in entries_about(entries, approved.thing.token))
+            owed = {
+                Event.ISSUED: 1,
+                Event.VALIDATED: int(approved.used),
+                Event.REVOKED: int(approved.revoked),
+                Event.REJECTED: approved.refusals,
+            }
+            missing = next((event for event, count in owed.items() if told[event] < count), None)
+            # Whether a call that was changed on its way was validated cannot be told.
+            invented = not (approved.used or approved.tried) and told[Event.VALIDATED]
+            if missing or invented:
+                raise self.broken(
+                    AUDIT,
+                    f"the audit log lacks {missing}" if missing else "a use that there was not",
+                    sent="a look at the audit log",
+                    expected=", ".join(f"{count} {event}" for event, count in owed.items()),
+                    got=f"token {number}: "
+                    + (", ".join(f"{count} {event}" for event, count in told.items()) or "nothing"),
+                )
 
 
 MODEL = ConfirmationModel
