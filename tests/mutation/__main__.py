@@ -36,7 +36,7 @@ COVERED = Path(__file__).with_name("covered")
 PATIENCE = 180.0
 """Seconds for one broken server. A server that hangs has been noticed: each check of it would end
 with a time-out."""
-SAID = ("how", "by", "instead", "odd", "checked")
+SAID = ("how", "by", "instead", "odd", "checked", "left_out")
 """What the scenarios said."""
 
 
@@ -78,11 +78,20 @@ def sample_of(jobs: list[Job], most: int | None) -> list[Job]:
     return [job for turn in turns for job in turn if job is not None]
 
 
+@dataclass(frozen=True)
+class Asking:
+    """How long who is asked about each mutation."""
+
+    scenarios: float | None
+    """Seconds, as they were measured before; None: all that run through the line."""
+    explore: float
+
+
 class Worker:
     """One process for a family, started again when it does not answer."""
 
-    def __init__(self, family: str, file: Path, explore: float) -> None:
-        self.family, self.file, self.explore = family, file, explore
+    def __init__(self, family: str, file: Path, asking: Asking) -> None:
+        self.family, self.file, self.asking = family, file, asking
         self._process: subprocess.Popen[str] | None = None
         self._answers: queue.Queue[str] = queue.Queue()
 
@@ -94,8 +103,8 @@ class Worker:
             "number": one.number,
             "function": one.function,
             "lines": list(range(one.line, one.last_line + 1)),
-            "scenarios": scenarios,
-            "explore": self.explore,
+            "scenarios": self.asking.scenarios if scenarios else 0,
+            "explore": self.asking.explore,
         }
         assert process.stdin is not None
         try:
@@ -104,7 +113,7 @@ class Worker:
         except OSError:
             self.stop()
             return {"how": "broke the checker"}
-        answer = self._next(PATIENCE + 2 * self.explore)
+        answer = self._next(PATIENCE + 2 * self.asking.explore)
         if answer["how"] in ("hung", "broke the checker"):
             self.stop()
         return answer
@@ -146,13 +155,20 @@ def _read(stream: IO[str], answers: queue.Queue[str]) -> None:
     answers.put("")
 
 
-def is_wanted(job: Job, known: Mapping[str, Mapping[str, Any]], explore: float) -> bool:
-    """Whether there is something left to ask about it."""
-    before = known.get(job.key)
-    if before is None or before["how"] == "broke the checker":
+def asks_scenarios(before: Mapping[str, Any], asking: Asking) -> bool:
+    """Whether scenarios are left that were not asked."""
+    if not before or before["how"] == "broke the checker":
         return True
-    unnoticed = before["how"] in UNNOTICED and not before.get("explored")
-    return bool(unnoticed and explore > before.get("exploring", 0))
+    return asking.scenarios is None and bool(before.get("left_out"))
+
+
+def is_wanted(before: Mapping[str, Any], asking: Asking) -> bool:
+    """Whether there is something left to ask about it."""
+    if not before or before["how"] == "broke the checker":
+        return True
+    if before["how"] not in UNNOTICED or before.get("explored"):
+        return False
+    return asks_scenarios(before, asking) or asking.explore > before.get("exploring", 0)
 
 
 def known_in(file: Path) -> dict[str, dict[str, Any]]:
@@ -181,11 +197,11 @@ def run(
     jobs: list[Job],
     file: Path,
     count: int,
-    explore: float,
+    asking: Asking,
     known: Mapping[str, Mapping[str, Any]],
 ) -> Iterator[dict[str, Any]]:
     """The answers, as they come. What the scenarios did not notice before is only explored."""
-    workers = [Worker(family, file, explore) for _ in range(count)]
+    workers = [Worker(family, file, asking) for _ in range(count)]
     waiting: queue.SimpleQueue[Job] = queue.SimpleQueue()
     for job in jobs:
         waiting.put(job)
@@ -197,8 +213,9 @@ def run(
                 job = waiting.get_nowait()
                 began = time.monotonic()
                 before = known.get(job.key, {})
-                answer = worker.check(job, scenarios=not before)
-                if before and answer["how"] == "nobody":
+                fresh = asks_scenarios(before, asking)
+                answer = worker.check(job, scenarios=fresh)
+                if not fresh and answer["how"] == "nobody":
                     answer = {name: before[name] for name in SAID if name in before} | {
                         name: value for name, value in answer.items() if name != "how"
                     }
@@ -226,18 +243,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--family", action="append", choices=sorted(built_in()))
     parser.add_argument("--sample", type=int, help="so many of each module; without it all")
+    parser.add_argument("--scenarios", type=float, help="seconds for each; without it all")
     parser.add_argument("--explore", type=float, default=60.0, help="seconds for each survivor")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--results", type=Path, default=RESULTS)
     given = parser.parse_args()
     known = known_in(given.results)
+    asking = Asking(given.scenarios, given.explore)
     reasons = explanations(FILE.read_text(encoding="utf-8"))
     for family in given.family or sorted(built_in()):
         jobs = sample_of(jobs_of(family), given.sample)
         wanted = [
             job
             for job in jobs
-            if is_wanted(job, known, 0 if explained(job.key, reasons) else given.explore)
+            if is_wanted(known.get(job.key, {}), asking)
+            and not (job.key in known and explained(job.key, reasons))
         ]
         print(f"mutation: {family}: {len(jobs)} mutations, {len(wanted)} to check", flush=True)
         if not wanted:
@@ -245,7 +265,7 @@ def main() -> None:
         counts: Counter[str] = Counter()
         file = covered(family, COVERED)
         with given.results.open("a", encoding="utf-8") as results:
-            for answer in run(family, wanted, file, given.jobs, given.explore, known):
+            for answer in run(family, wanted, file, given.jobs, asking, known):
                 results.write(json.dumps(answer) + "\n")
                 results.flush()
                 counts["explored" if answer.get("explored") else answer["how"]] += 1

@@ -5,6 +5,8 @@ Not the demonstrations, pages and doors around them: they are no part of what a 
 
 from __future__ import annotations
 
+import ast
+from functools import cache
 from pathlib import Path
 
 from pytest_mcp_approval.config.registry import built_in
@@ -37,6 +39,16 @@ def module_names(family: str) -> list[str]:
 
 def source_of(module: str) -> Path:
     return ROOT / f"{module.replace('.', '/')}.py"
+
+
+@cache
+def lines_of(module: str, function: str) -> range:
+    """The lines of a function, known by its qualified name."""
+    body: list[ast.stmt] = ast.parse(source_of(module).read_text(encoding="utf-8")).body
+    for name in function.split("."):
+        found = next(one for one in body if getattr(one, "name", "") == name)
+        body = getattr(found, "body", [])
+    return range(found.lineno, (found.end_lineno or found.lineno) + 1)
 
 
 def is_shared(module: str) -> bool:

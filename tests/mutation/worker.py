@@ -16,7 +16,8 @@ import json
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -31,8 +32,8 @@ from pytest_mcp_approval.explore.findings import model_of
 from pytest_mcp_approval.target import open_target
 from tests.inner_session import InnerSession
 from tests.mutation.breaking import broken
-from tests.mutation.covering import Lines, covering, scenarios_for
-from tests.mutation.modules import UNNOTICED, module_names, source_of
+from tests.mutation.covering import Line, Lines, covering, scenarios_for
+from tests.mutation.modules import UNNOTICED, lines_of, module_names, source_of
 
 ERAS: dict[str, tuple[str, ...]] = {"elicitation": ("2026-07-28", "2025-11-25")}
 """Of the other families the document is the same in both eras, and so is the gate."""
@@ -143,29 +144,38 @@ class Checker:
         number: int,
         function: str,
         lines: Sequence[int],
-        scenarios: bool,
+        scenarios: float | None,
         explore: float,
     ) -> dict[str, Any]:
-        """`scenarios`: whether they are asked; `explore`: seconds of exploration, if none of them
-        noticed."""
+        """`scenarios`: for how many seconds they are asked, as they were measured before; None:
+        until one notices. `explore`: seconds of exploration, if none of them noticed."""
         answer: dict[str, Any] = {"how": "nobody"}
         with broken(module, number, function):
-            if scenarios:
-                answer = self._by_scenarios(module, lines)
+            if scenarios != 0:
+                answer = self._by_scenarios(module, function, lines, scenarios)
             if explore and answer["how"] in UNNOTICED:
                 return answer | by_exploration(self.family, explore)
         return answer
 
-    def _by_scenarios(self, module: str, lines: Sequence[int]) -> dict[str, Any]:
+    def _by_scenarios(
+        self, module: str, function: str, lines: Sequence[int], most: float | None
+    ) -> dict[str, Any]:
         answers: list[dict[str, Any]] = []
         for era in eras_of(self.family):
-            answers.append(self._in_era(era, module, lines))
+            answers.append(self._in_era(era, module, function, lines, most))
             if answers[-1]["how"] in ("found", "stopped"):
                 break
         best = ("found", "stopped", *UNNOTICED)
         return min(answers, key=lambda one: best.index(one["how"]))
 
-    def _in_era(self, era: str | None, module: str, lines: Sequence[int]) -> dict[str, Any]:
+    def _in_era(
+        self,
+        era: str | None,
+        module: str,
+        function: str,
+        lines: Sequence[int],
+        most: float | None,
+    ) -> dict[str, Any]:
         known, path = self._known[str(era)], str(source_of(module))
         through: dict[str, None] = {}
         for line in lines:
@@ -173,17 +183,22 @@ class Checker:
         wanted = [name for name in through if known["verdicts"].get(name) == Verdict.PASSED]
         if not wanted:
             return {"how": "not run"}
+        near = {(path, line) for line in lines_of(module, function)}
+        wanted = self._in_order(wanted, known, near)
+        asked = _within(wanted, known["seconds"], most)
         watch = Watch(known["verdicts"])
+        place = {name: at for at, name in enumerate(asked)}
         try:
             self.session.judge(
                 watch,
-                order=self._order(known["seconds"]),
+                order=lambda items: sorted(items, key=lambda item: place.get(item.nodeid, -1)),
                 enough=watch.is_enough,
-                ids=wanted if len(wanted) < len(known["verdicts"]) else (),
+                ids=asked if len(asked) < len(known["verdicts"]) else (),
                 **options_for(self.family, era),
             )
         except Exception as error:  # the server could not even be made
             return {"how": "stopped", "by": repr(error)[:300]}
+        told = {"checked": watch.checked, "left_out": len(wanted) - len(asked)}
         if watch.finder is not None:
             self._keen = [watch.finder, *(one for one in self._keen if one != watch.finder)][:40]
             return {"how": "found", "by": watch.finder}
@@ -191,23 +206,30 @@ class Checker:
             return {"how": "stopped", "by": self.session.written[-300:]}
         if watch.odd:
             by, instead = watch.odd[0]
-            return {"how": "odd", "by": by, "instead": instead, "odd": len(watch.odd)}
-        return {"how": "nobody", "checked": watch.checked}
+            return {"how": "odd", "by": by, "instead": instead, "odd": len(watch.odd), **told}
+        return {"how": "nobody", **told}
 
-    def _order(self, seconds: dict[str, float]) -> Callable[[list[pytest.Item]], list[pytest.Item]]:
-        """The quick ones first, and one case of each function before the second of any."""
+    def _in_order(self, names: Sequence[str], known: dict[str, Any], near: set[Line]) -> list[str]:
+        """Those that noticed others of late first; then one case of each function before the second
+        of any, and of these the ones that see most of the broken function."""
         keen = {name: at for at, name in enumerate(self._keen)}
+        seconds: dict[str, float] = known["seconds"]
+        cases: dict[str, int] = {}
+        ranked = []
+        for name in sorted(names, key=lambda one: seconds.get(one, 0)):
+            function = name.partition("[")[0]
+            cases[function] = case = cases.get(function, -1) + 1
+            seen = len(near & known["lines"][name])
+            ranked.append(((keen.get(name, 1000), case, -seen), name))
+        return [name for _, name in sorted(ranked, key=lambda one: one[0])]
 
-        def order(items: list[pytest.Item]) -> list[pytest.Item]:
-            cases: dict[str, int] = {}
-            ranked = []
-            for item in sorted(items, key=lambda one: seconds.get(one.nodeid, 0)):
-                function = item.nodeid.partition("[")[0]
-                cases[function] = case = cases.get(function, -1) + 1
-                ranked.append((keen.get(item.nodeid, 1000 + case), item))
-            return [item for _, item in sorted(ranked, key=lambda one: one[0])]
 
-        return order
+def _within(names: Sequence[str], seconds: dict[str, float], most: float | None) -> list[str]:
+    """The first of them that take so long together; one at least."""
+    if most is None:
+        return list(names)
+    sums = accumulate(seconds.get(name, 0.0) for name in names)
+    return [name for name, total in zip(names, sums, strict=True) if total <= most] or [names[0]]
 
 
 def check(family: str, file: Path) -> None:
