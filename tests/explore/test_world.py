@@ -16,6 +16,7 @@ from tests.explore.exploring import mutant, opened
 
 Walk = list[tuple[str, dict[str, Any]]]
 APPROVE = ("approve", {"number": 0})
+APPROVE_PAGE = ("approve", {"number": 4})
 CALL = ("call", {"number": 0})
 REPLAY = ("replay", {"number": 0})
 AT_REPLICA = ("call_at_replica", {"number": 0})
@@ -42,6 +43,13 @@ CASES: dict[str, tuple[str, str, Walk]] = {
     "BindsWhoCameFirst": ("elicitation", "state-principal", [APPROVE, AS_OTHER]),
     "HasALogForEachUser": ("execution_tokens", "nonce-replay", [APPROVE, CALL, AS_OTHER]),
     "RemembersForEachUser": ("prepare_confirm", "one-time", [APPROVE, CALL, AS_OTHER]),
+    # ---- a page that nobody has approved
+    "AcceptIsDone": ("elicitation", "url-accept-is-not-done", [APPROVE_PAGE, CALL]),
+    "ADeclineOnThePageIsAnAnswer": (
+        "elicitation",
+        "url-accept-is-not-done",
+        [APPROVE_PAGE, ("go_to_page", {"number": 0, "approves": False}), CALL],
+    ),
     # ---- a back end that fails
     "RolledBackWithTheOperation": (
         "confirmation_tokens",
@@ -78,6 +86,29 @@ CASES: dict[str, tuple[str, str, Walk]] = {
         [SEP_APPROVE, CALL, ("roll_back", {"device": 0}), SEP_APPROVE, CALL],
     ),
 }
+HANDSHAKE = "2025-11-25"
+WAIT: tuple[str, dict[str, Any]] = ("open_call", {"number": 0})
+YES = ("answer_inside", {"number": 0, "action": "accept"})
+OPEN_CALLS: dict[str, tuple[str, Walk]] = {
+    "OneTableForAllSessions": ("state-session", [WAIT, ("answer_elsewhere", {"number": 0})]),
+    "AnyAnswerWillDo": ("state-session", [WAIT, ("answer_elsewhere", {"number": 0})]),
+    "RunsBeforeAndAfterTheMark": ("accept-runs-once", [WAIT, YES]),
+    "OnePendingQuestion": ("accept-runs-once", [WAIT, WAIT, YES, YES]),
+}
+"""Of elicitation in the handshake era, where a call waits for its answer."""
+
+
+@pytest.mark.parametrize("name", OPEN_CALLS)
+def test_a_walk_of_open_calls_tells_a_broken_server_from_a_healthy_one(name):
+    rule, walk = OPEN_CALLS[name]
+    odd = ("answer_oddly", {"number": 0, "kind": "yes"})
+    late = ("answer_too_late", {"number": 0})
+    with opened(protocol=HANDSHAKE) as target:
+        told = run_walk(target, "elicitation", [*walk, late, WAIT, odd])
+    assert len(told) == len(walk) + 2 + ("answer_elsewhere" not in str(walk))
+    with opened(mutant(name), HANDSHAKE) as target, pytest.raises(BrokenRule) as raised:
+        run_walk(target, "elicitation", walk)
+    assert raised.value.rule == f"elicitation/{rule}"
 
 
 @pytest.mark.parametrize("name", CASES)
