@@ -28,7 +28,13 @@ from typing import IO, Any
 from pytest_mcp_approval.config.registry import built_in, registered
 from tests.inner_runs import ROOT
 from tests.mutation.explaining import FILE, explained, explanations
-from tests.mutation.modules import UNNOTICED, is_shared, module_names, source_of
+from tests.mutation.modules import (
+    UNNOTICED,
+    is_shared,
+    module_names,
+    source_of,
+    used_by_server,
+)
 from tests.mutation.operators import Mutation, mutations
 
 RESULTS = Path(__file__).with_name("results.jsonl")
@@ -65,7 +71,7 @@ def jobs_of(family: str) -> list[Job]:
         Job(family, module, mutation)
         for module in module_names(family)
         for mutation in mutations(source_of(module).read_text(encoding="utf-8"))
-        if not (is_shared(module) and "." in mutation.function)  # methods cannot be copied
+        if not is_shared(module) or mutation.function in used_by_server(module)
     ]
 
 
@@ -85,6 +91,8 @@ class Asking:
     scenarios: float | None
     """Seconds, as they were measured before; None: all that run through the line."""
     explore: float
+    again: bool = False
+    """Whether what nobody noticed is asked about anew."""
 
 
 class Worker:
@@ -157,7 +165,7 @@ def _read(stream: IO[str], answers: queue.Queue[str]) -> None:
 
 def asks_scenarios(before: Mapping[str, Any], asking: Asking) -> bool:
     """Whether scenarios are left that were not asked."""
-    if not before or before["how"] == "broke the checker":
+    if not before or asking.again or before["how"] == "broke the checker":
         return True
     return asking.scenarios is None and bool(before.get("left_out"))
 
@@ -245,11 +253,12 @@ def main() -> None:
     parser.add_argument("--sample", type=int, help="so many of each module; without it all")
     parser.add_argument("--scenarios", type=float, help="seconds for each; without it all")
     parser.add_argument("--explore", type=float, default=60.0, help="seconds for each survivor")
+    parser.add_argument("--again", action="store_true", help="ask about survivors anew")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--results", type=Path, default=RESULTS)
     given = parser.parse_args()
     known = known_in(given.results)
-    asking = Asking(given.scenarios, given.explore)
+    asking = Asking(given.scenarios, given.explore, given.again)
     reasons = explanations(FILE.read_text(encoding="utf-8"))
     for family in given.family or sorted(built_in()):
         jobs = sample_of(jobs_of(family), given.sample)

@@ -6,6 +6,7 @@ Not the demonstrations, pages and doors around them: they are no part of what a 
 from __future__ import annotations
 
 import ast
+import re
 from functools import cache
 from pathlib import Path
 
@@ -49,6 +50,26 @@ def lines_of(module: str, function: str) -> range:
         found = next(one for one in body if getattr(one, "name", "") == name)
         body = getattr(found, "body", [])
     return range(found.lineno, (found.end_lineno or found.lineno) + 1)
+
+
+@cache
+def used_by_server(module: str) -> frozenset[str]:
+    """Of a module that the suite uses too, the functions that the server uses: by their names in
+    its sources, and in those of the functions that it uses."""
+    family = module.split(".")[-2]
+    texts = [path.read_text(encoding="utf-8") for path in (ROOT / SERVER / family).rglob("*.py")]
+    functions = {
+        one.name: "\n".join(map(ast.unparse, one.body))
+        for one in ast.parse(source_of(module).read_text(encoding="utf-8")).body
+        if isinstance(one, ast.FunctionDef)
+    }
+    used: set[str] = set()
+    while True:
+        known = "\n".join((*texts, *(functions[name] for name in used)))
+        found = {name for name in functions if re.search(rf"\b{name}\b", known)}
+        if found == used:
+            return frozenset(used)
+        used = found
 
 
 def is_shared(module: str) -> bool:
