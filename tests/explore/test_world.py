@@ -79,6 +79,17 @@ CASES: dict[str, tuple[str, str, Walk]] = {
         "6.4-audit",
         [APPROVE, ("withdraw", {"number": 0}), READ_AUDIT],
     ),
+    # ---- gateways: two layers, and many calls at once
+    "AsksTheAppFirst": ("gateway_consent", "two-layers", [("call", {"client": 0, "tool": 5})]),
+    "UsesUpInTwoSteps": (
+        "gateway_consent",
+        "remember",
+        [
+            ("call", {"client": 0, "tool": 0}),
+            ("decide", {"number": 0, "choice": "tool", "remember": False}),
+            ("call_at_once", {"client": 0, "tool": 0, "copies": 5}),
+        ],
+    ),
     # ---- a device that is put back
     "NeverComparesCounters": (
         "sep2672",
