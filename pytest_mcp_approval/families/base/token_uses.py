@@ -64,6 +64,7 @@ class UsesModel(ApprovalsModel):
         if rule:
             approved.refusals += 1
             self.expect_nothing_runs(outcome, rule, why, self.faults_of(approved))
+            self._expect_no_internal_error(outcome, why)
             return
         if self.counts_runs and outcome.executed and outcome.runs not in (None, 0, 1):
             self.fail(outcome, self.rules.replayed, "one call runs twice", ran=True)
@@ -179,6 +180,7 @@ class UsesModel(ApprovalsModel):
         self.look_at(outcome)
         self.say("a call is made without approval", outcome.describe())
         self.expect_nothing_runs(outcome, self.rules.bare, "a call without approval", 2)
+        self._expect_no_internal_error(outcome, "a call without approval")
 
     @transition(
         "the same approval is sent several times at once",

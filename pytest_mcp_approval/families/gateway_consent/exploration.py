@@ -145,6 +145,15 @@ class GatewayModel(Model):
                 expected="a question about consent, or a denial",
                 got=outcome.describe(),
             )
+        if is_internal_error(outcome.reply):
+            raise self.broken(
+                rule,
+                f"an internal error for a call that was {stand.state}",
+                sent=sent,
+                expected="a refusal that says why",
+                got=outcome.describe(),
+                warning=True,
+            )
         if stand.state == _UNDECIDED and not outcome.needs_consent:
             raise self.broken(
                 rule, "nobody is asked", sent=sent, expected="a question", got=outcome.describe()
