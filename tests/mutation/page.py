@@ -24,7 +24,8 @@ Totals = Mapping[tuple[str, str], int]
 
 def verdict_on(answer: Answer, known: list[Explanation]) -> str:
     """One word for each answer: who noticed, or why nobody need to, or nobody."""
-    if answer["how"] in NOTICED:
+    nothing_checked = answer["how"] == "odd" and answer.get("odd") == answer.get("checked")
+    if answer["how"] in NOTICED or nothing_checked:
         return "scenarios"
     if answer.get("explored"):
         return "exploration"
@@ -59,7 +60,9 @@ def page(answers: Iterable[Answer], known: list[Explanation], totals: Totals) ->
         "were made by a machine, which breaks the gates, stores, vocabularies and the relying "
         "party of the reference server line by line: comparisons, boundaries, constants, "
         "conditions, dropped statements. For each, the scenarios that run through the line are "
-        "asked until one notices; what none of them notices is [explored](exploration.md).",
+        "asked until one notices; what none of them notices is [explored](exploration.md). A "
+        "server that serves nobody is noticed, too: its run checks nothing, and does not end "
+        "well.",
         "",
         *_sample(answers, totals),
         "",

@@ -204,6 +204,9 @@ class Checker:
             return {"how": "found", "by": watch.finder}
         if watch.checked == 0:
             return {"how": "stopped", "by": self.session.written[-300:]}
+        if len(watch.odd) == watch.checked:
+            # Nobody was ever served: such a run ends with an exit code of its own.
+            return {"how": "stopped", "by": watch.odd[0][0], **told}
         if watch.odd:
             by, instead = watch.odd[0]
             return {"how": "odd", "by": by, "instead": instead, "odd": len(watch.odd), **told}
