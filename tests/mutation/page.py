@@ -24,7 +24,8 @@ Totals = Mapping[tuple[str, str], int]
 
 def verdict_on(answer: Answer, known: list[Explanation]) -> str:
     """One word for each answer: who noticed, or why nobody need to, or nobody."""
-    nothing_checked = answer["how"] == "odd" and answer.get("odd") == answer.get("checked")
+    odd = answer.get("odd")
+    nothing_checked = odd is not None and odd == answer.get("checked")
     if answer["how"] in NOTICED or nothing_checked:
         return "scenarios"
     if answer.get("explored"):
