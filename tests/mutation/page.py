@@ -24,9 +24,7 @@ Totals = Mapping[tuple[str, str], int]
 
 def verdict_on(answer: Answer, known: list[Explanation]) -> str:
     """One word for each answer: who noticed, or why nobody need to, or nobody."""
-    odd = answer.get("odd")
-    nothing_checked = odd is not None and odd == answer.get("checked")
-    if answer["how"] in NOTICED or nothing_checked:
+    if answer["how"] in NOTICED:
         return "scenarios"
     if answer.get("explored"):
         return "exploration"
