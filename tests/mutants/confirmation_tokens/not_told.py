@@ -98,6 +98,14 @@ class BreaksOnUnknownTokens(ConfirmationGate):
         return super().status(token, user=user)
 
 
+@broken(kills="1.3-flow", because="signed token 1 of 2, confirmed[^§]*TOKEN_INVALID")
+class SignsOneWayAndReadsAnother(SignedTokens):
+    """Takes none of the signatures that it makes."""
+
+    def is_genuine(self, given: bytes, signature: bytes) -> bool:
+        return super().is_genuine(given, signature[::-1])
+
+
 @broken(kills="7.2-revocation", because="revocation of a signed token[^§]*TOKEN_INVALID")
 class KnowsSignedTokensByTheirUse(SignedTokens):
     """Finds a token that carries its payload only after it was used."""
