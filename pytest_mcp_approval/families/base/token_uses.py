@@ -63,7 +63,9 @@ class UsesModel(ApprovalsModel):
         approved.here_alone = approved.here_alone and bound
         if rule:
             approved.refusals += 1
-            self.expect_nothing_runs(outcome, rule, why, self.faults_of(approved))
+            # Another conversation or replica may refuse it for what it is there.
+            faults = self.faults_of(approved) + (not bound)
+            self.expect_nothing_runs(outcome, rule, why, faults)
             self._expect_no_internal_error(outcome, why)
             return
         if self.counts_runs and outcome.executed and outcome.runs not in (None, 0, 1):
