@@ -250,6 +250,7 @@ def run(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--family", action="append", choices=sorted(built_in()))
+    parser.add_argument("--module", action="append", help="only modules of this name, as in gate")
     parser.add_argument("--sample", type=int, help="so many of each module; without it all")
     parser.add_argument("--scenarios", type=float, help="seconds for each; without it all")
     parser.add_argument("--explore", type=float, default=60.0, help="seconds for each survivor")
@@ -261,7 +262,12 @@ def main() -> None:
     asking = Asking(given.scenarios, given.explore, given.again)
     reasons = explanations(FILE.read_text(encoding="utf-8"))
     for family in given.family or sorted(built_in()):
-        jobs = sample_of(jobs_of(family), given.sample)
+        named = [
+            job
+            for job in jobs_of(family)
+            if given.module is None or job.module.rpartition(".")[2] in given.module
+        ]
+        jobs = sample_of(named, given.sample)
         wanted = [
             job
             for job in jobs
