@@ -21,6 +21,8 @@ CALL = ("call", {"number": 0})
 REPLAY = ("replay", {"number": 0})
 AT_REPLICA = ("call_at_replica", {"number": 0})
 AS_OTHER = ("call_as_other", {"number": 0})
+FOR_SESSION = ("issue_for_session", {"number": 0})
+IN_SESSION: tuple[str, dict[str, Any]] = ("use_in_session", {"number": 0, "elsewhere": False})
 READ_AUDIT: tuple[str, dict[str, Any]] = ("read_audit", {})
 FAIL = ("fail_in_tool", {"number": 0})
 FAIL_AGAIN = ("send_failed_again", {"number": 0})
@@ -67,6 +69,14 @@ CASES: dict[str, tuple[str, str, Walk]] = {
         "8.2.3-exactly-once",
         [SEP_APPROVE, CALL, SEP_FAIL],
     ),
+    # ---- tokens for a session
+    "AnySessionWillDo": (
+        "confirmation_tokens",
+        "5.4-session-bound",
+        [FOR_SESSION, ("use_in_session", {"number": 0, "elsewhere": True})],
+    ),
+    "OneUseTooMany": ("confirmation_tokens", "5.4-session-bound", [FOR_SESSION, *[IN_SESSION] * 4]),
+    "OneUseTooFew": ("confirmation_tokens", "5.4-session-scope", [FOR_SESSION, *[IN_SESSION] * 3]),
     # ---- what is written down
     "RedemptionNotLogged": ("confirmation_tokens", "6.4-audit", [APPROVE, CALL, READ_AUDIT]),
     "ReplaysAreNotLogged": (

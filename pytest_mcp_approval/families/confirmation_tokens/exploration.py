@@ -11,11 +11,11 @@ from ...target import Target
 from ...wire import Reply, Session
 from ..base.exploration import EndOfWalk, Exercised, transition
 from ..base.outcome import ObservedOutcome
-from ..base.token_exploration import TokenModel
 from ..base.token_state import HeldApproval, Misuses
 from . import vocabulary as words
 from .audit import entries_about
 from .driver import ConfirmationTokens
+from .exploration_sessions import BOUND, EXPIRY, SCOPE, SessionTokensModel
 from .health import honest_approval
 from .outcome import ConfirmationOutcome, is_limit
 from .settings import NamedOperation
@@ -24,7 +24,7 @@ from .vocabulary import Event, TokenCode
 AUDIT = "6.4-audit"
 
 
-class ConfirmationModel(TokenModel):
+class ConfirmationModel(SessionTokensModel):
     family = "confirmation_tokens"
     served_rule: ClassVar[str] = "1.3-flow"
     rules = Misuses(
@@ -44,13 +44,15 @@ class ConfirmationModel(TokenModel):
 
     @classmethod
     def checkable_rules(cls) -> set[str]:
-        return super().checkable_rules() | {f"{cls.family}/{AUDIT}"}
+        more = (AUDIT, SCOPE, BOUND, EXPIRY)
+        return super().checkable_rules() | {f"{cls.family}/{rule}" for rule in more}
 
     def __init__(self, target: Target, exercised: Exercised | None = None) -> None:
         super().__init__(target, exercised)
         self.after_restart()
 
     def after_restart(self) -> None:
+        self.forget_sessions()
         self.driver = ConfirmationTokens(self.target)
         self.driver.meets_limits = False  # a walk ends there: waiting would age its tokens
 
