@@ -251,6 +251,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--family", action="append", choices=sorted(built_in()))
     parser.add_argument("--module", action="append", help="only modules of this name, as in gate")
+    parser.add_argument("--only", action="append", help="only those with this text in their names")
     parser.add_argument("--sample", type=int, help="so many of each module; without it all")
     parser.add_argument("--scenarios", type=float, help="seconds for each; without it all")
     parser.add_argument("--explore", type=float, default=60.0, help="seconds for each survivor")
@@ -266,6 +267,7 @@ def main() -> None:
             job
             for job in jobs_of(family)
             if given.module is None or job.module.rpartition(".")[2] in given.module
+            if given.only is None or any(text in job.key for text in given.only)
         ]
         jobs = sample_of(named, given.sample)
         wanted = [
