@@ -144,5 +144,7 @@ def test_a_token_that_carries_its_payload_serves_like_any_other(tokens):
     tokens.honest()
     with tokens.variant("signed", True) as other:
         for number in (1, 2):
-            issued = other.issue()
-            other.expect_run(other.redeem(issued), sent=f"signed token {number} of 2, confirmed")
+            sent = f"signed token {number} of 2, confirmed"
+            with other.promised(sent=sent, expected="a token, and a run"):
+                issued = other.issue()
+            other.expect_run(other.redeem(issued), sent=sent)
