@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.inner_runs import ROOT
-from tests.mutation.__main__ import RESULTS, jobs_of, known_in
+from tests.mutation.__main__ import RESULTS, Job, jobs_of, known_in
 from tests.mutation.explaining import FILE, Explanation, explained, explanations
 
 PAGE = ROOT / "docs" / "mutation.md"
@@ -38,8 +38,11 @@ def module_of(module: str) -> str:
     return module.rpartition(".")[2]
 
 
-def page(answers: Iterable[Answer], known: list[Explanation], totals: Totals) -> str:
-    """`totals`: how many mutations each module of a family has, checked or not."""
+def page(
+    answers: Iterable[Answer], known: list[Explanation], totals: Totals, by_hand: int = 0
+) -> str:
+    """`totals`: how many mutations each module of a family has, checked or not. `by_hand`: how many
+    of the answers are about mutations that the sample has not come to."""
     answers = sorted(answers, key=lambda one: one["key"])
     by_module: dict[tuple[str, str], Counter[str]] = defaultdict(Counter)
     survivors, reasons = [], Counter[Explanation]()
@@ -63,7 +66,7 @@ def page(answers: Iterable[Answer], known: list[Explanation], totals: Totals) ->
         "server that serves nobody is noticed, too: its run checks nothing, and does not end "
         "well.",
         "",
-        *_sample(answers, totals),
+        *_sample(answers, totals, by_hand),
         "",
         *_shares(answers, known),
         "",
@@ -106,7 +109,7 @@ def _plain(pattern: str) -> str:
     return cut.replace("|", " or ").strip(":")
 
 
-def _sample(answers: list[Answer], totals: Totals) -> list[str]:
+def _sample(answers: list[Answer], totals: Totals, by_hand: int) -> list[str]:
     """What was checked, and how: a reader must know what the figures are about."""
     checked, whole = len(answers), sum(totals.values())
     cut = sum(1 for one in answers if one.get("left_out") and one["how"] not in NOTICED)
@@ -119,6 +122,8 @@ def _sample(answers: list[Answer], totals: Totals) -> list[str]:
         "contains it. `make mutation` goes on with the others."
     )
     lines = [told]
+    if by_hand:
+        lines.append(f"{by_hand} of them were asked about out of turn.")
     if cut:
         lines.append(
             f"About {cut} that no scenario noticed, only the most promising scenarios that run "
@@ -163,7 +168,21 @@ def main() -> None:
     totals = Counter((job.family, module_of(job.module)) for job in jobs)
     # Of sources that have changed since, nothing is told.
     answers = [found[job.key] for job in jobs if job.key in found]
-    PAGE.write_text(page(answers, known, totals), encoding="utf-8")
+    PAGE.write_text(page(answers, known, totals, _out_of_turn(jobs, found)), encoding="utf-8")
+
+
+def _out_of_turn(jobs: list[Job], found: Mapping[str, Answer]) -> int:
+    """How many answers come after the first gap in the order in which a module's mutations are
+    drawn."""
+    modules: dict[str, list[Job]] = defaultdict(list)
+    for job in sorted(jobs, key=lambda one: one.lot):
+        modules[job.module].append(job)
+    later = 0
+    for drawn in modules.values():
+        answered = [job.key in found for job in drawn]
+        gap = answered.index(False) if False in answered else len(answered)
+        later += sum(answered[gap:])
+    return later
 
 
 if __name__ == "__main__":
