@@ -122,6 +122,11 @@ def _sample(answers: list[Answer], totals: Totals, by_hand: int) -> list[str]:
         "contains it. `make mutation` goes on with the others."
     )
     lines = [told]
+    if checked < whole:
+        lines.append(
+            "What survived in the sample was then given a scenario or explained, so that the share "
+            "below is that of lines which somebody has looked at: of the others less is noticed."
+        )
     if by_hand:
         lines.append(f"{by_hand} of them were asked about out of turn.")
     if cut:

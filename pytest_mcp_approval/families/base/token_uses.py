@@ -112,9 +112,14 @@ class UsesModel(ApprovalsModel):
 
     def look_at(self, outcome: ObservedOutcome) -> None:
         """The walk ends if there was no answer; and if a limit was reached, where there are any."""
-        reply = getattr(outcome, "reply", None)
-        if isinstance(reply, Reply):
+        reply = self.reply_in(outcome)
+        if reply is not None:
             self.answered(reply)
+
+    def reply_in(self, outcome: ObservedOutcome) -> Reply | None:
+        """As it came over the wire, if the outcome has it."""
+        reply = getattr(outcome, "reply", None)
+        return reply if isinstance(reply, Reply) else None
 
     @transition(
         "the call is changed", when="has_issued", weight=2, number=which(), change=which(11)
@@ -163,9 +168,9 @@ class UsesModel(ApprovalsModel):
 
     def _expect_no_internal_error(self, outcome: ObservedOutcome, sent: str) -> None:
         """The document may name no answer, so that it is a warning."""
-        reply = getattr(outcome, "reply", None)
+        reply = self.reply_in(outcome)
         self.checked(self.rules.message)
-        if isinstance(reply, Reply) and is_internal_error(reply):
+        if reply is not None and is_internal_error(reply):
             raise self.broken(
                 self.rules.message,
                 "an internal error",

@@ -24,6 +24,7 @@ from ..base.token_exploration import TokenModel
 from ..base.token_state import HeldApproval, Misuses
 from .driver import PrepareConfirm
 from .health import honest_approval
+from .outcome import TwoStepOutcome
 from .settings import Pair
 from .vocabulary import FAMILY
 
@@ -91,10 +92,8 @@ class PrepareModel(TokenModel):
                 other.tried = True  # what its preview showed may be gone
         return outcome
 
-    def look_at(self, outcome: ObservedOutcome) -> None:
-        answer = getattr(outcome, "answer", None)
-        if answer is not None:
-            self.answered(answer.reply)
+    def reply_in(self, outcome: ObservedOutcome) -> Reply | None:
+        return outcome.answer.reply if isinstance(outcome, TwoStepOutcome) else None
 
     def changed(
         self, approved: HeldApproval
