@@ -19,7 +19,7 @@ from pytest_mcp_approval.catalogue import catalogue
 from pytest_mcp_approval.catalogue.defects import DEFECTS
 from pytest_mcp_approval.catalogue.requirements import Catalogue, covered
 from pytest_mcp_approval.config.json_schema import SCHEMA_FILE, settings_schema
-from pytest_mcp_approval.config.options import LAUNCH, OPTIONS, PREFIX, SET, START, Option
+from pytest_mcp_approval.config.options import LAUNCH, MERGE, OPTIONS, PREFIX, SET, START, Option
 from pytest_mcp_approval.config.registry import built_in
 
 if TYPE_CHECKING:
@@ -217,6 +217,8 @@ def options_page() -> str:
         "| option | in the file | what it says |",
         "|---|---|---|",
         f"| `{START}` | | check the target that the file names |",
+        f"| `{MERGE} REPORT.json` | | run nothing: make one report of several, where "
+        f"`{PREFIX}report` says; repeatable. The same as `mcp-approval report merge` |",
         *(_option_row(option) for option in OPTIONS),
         "",
         "`pytest --help` shows the most common options. The others work all the same.",

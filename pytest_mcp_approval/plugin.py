@@ -14,10 +14,12 @@ from typing import Any
 import pytest
 
 from .config.markers import MARKER, MAY_POISON
-from .config.options import OPTIONS, PREFIX, START, SettingsError
+from .config.options import MERGE, OPTIONS, PREFIX, START, SettingsError
 from .config.program import STARTED_BY, STARTED_BY_DESTINATION
 from .fixtures import *  # noqa: F403  # pytest finds fixtures in the namespace of a plugin
 from .session.start import find_start, given_options, take_arguments
+
+_MERGED = "mcp_approval_merge"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -27,6 +29,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         action="store_true",
         dest="mcp_approval",
         help="check the server that mcp-approval.toml, or [tool.mcp-approval], names",
+    )
+    group.addoption(
+        MERGE,
+        action="append",
+        dest=_MERGED,
+        metavar="REPORT.json",
+        help=argparse.SUPPRESS,  # docs/options.md has it
     )
     group.addoption(STARTED_BY, dest=STARTED_BY_DESTINATION, default=None, help=argparse.SUPPRESS)
     for option in OPTIONS:
@@ -40,6 +49,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         if option.optional is not None:
             keywords |= {"nargs": "?", "const": option.optional}
         group.addoption(f"{PREFIX}{option.name}", default=None, **keywords)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config: pytest.Config) -> int | None:
+    reports = config.getoption(_MERGED)
+    if not reports:
+        return None
+    from .session.merging import merge_reports
+
+    return merge_reports(config, reports)
 
 
 @pytest.hookimpl(tryfirst=True)

@@ -5,13 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from ..catalogue import Verdict
 from ..config.report_files import FORMATS
 from ..report.comparison import compare, read_earlier
-from ..report.files import append_step_summary, write_reports
-from ..report.merging import merge, read_report
-from ..report.model import Report
-from ..report.terminal import colour_of, comparison_lines, header_lines, summary_lines
+from ..report.merged_files import merge_files
+from ..report.terminal import comparison_lines
 from ..support.nearest import expected
 from ..support.text import neutralise
 from .console import columns, complain, say
@@ -28,7 +25,6 @@ _COMPARE = """\
 Show what got better and what got worse between two runs, by their JSON reports.
 
   mcp-approval report compare main.json mine.json"""
-_NOT_WRITTEN = 4
 
 
 def run(words: Sequence[str]) -> int:
@@ -66,27 +62,7 @@ def _merge(words: Sequence[str]) -> int:
             )
         if not path.parent.is_dir():
             raise WrongWordsError(f"-o: there is no folder {str(path.parent)!r}")
-    merged = merge([read_report(path, str(path)) for path in given.reports])
-    for line in header_lines(merged.facts.header):
-        say(line)
-    for line in summary_lines(merged, width=columns()):
-        say(line, next(iter(colour_of(line)), ""))
-    return _written(merged, given.report)
-
-
-def _written(merged: Report, paths: Sequence[Path]) -> int:
-    import os
-
-    done, problems = write_reports(merged, paths)
-    problems += filter(None, [append_step_summary(merged, dict(os.environ))])
-    for path in done:
-        say(f"report    {path}")
-    for problem in problems:
-        complain(f"report    {problem}")
-    broken = merged.counts[Verdict.FAILED] or merged.counts[Verdict.HARNESS_ERROR]
-    if broken:
-        return 1
-    return _NOT_WRITTEN if problems else 0
+    return merge_files(given.reports, given.report, width=columns(), say=say, complain=complain)
 
 
 def _compare(words: Sequence[str]) -> int:

@@ -23,6 +23,8 @@ __all__ = ["OPTIONS", "Option", "Settings", "SettingsError"]
 START = "--mcp-approval"
 """The flag that runs the scenarios against the target of a settings file."""
 PREFIX = "--mcp-approval-"
+MERGE = "--mcp-approval-merge"
+"""Merges reports, and runs nothing: no setting of a run."""
 NO_BROWSER = "none"
 """The value of the browser option that leaves out the checks on a page."""
 WITHOUT_TARGET = frozenset({"browser", "page"})

@@ -136,3 +136,15 @@ def test_a_harmless_operation_needs_no_token(tokens, level):
         expected="success, at once or with a token",
         got=outcome.describe(),
     )
+
+
+@requirement("confirmation_tokens/1.3-flow")
+def test_a_token_that_carries_its_payload_serves_like_any_other(tokens):
+    """Where the server can issue both: a confirmed call runs, each time."""
+    tokens.honest()
+    with tokens.variant("signed", True) as other:
+        for number in (1, 2):
+            sent = f"signed token {number} of 2, confirmed"
+            with other.promised(sent=sent, expected="a token, and a run"):
+                issued = other.issue()
+            other.expect_run(other.redeem(issued), sent=sent)

@@ -6,6 +6,7 @@ from urllib.parse import quote
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
+from pytest_mcp_approval.families.base.exploration import is_internal_error
 from pytest_mcp_approval.families.base.look_alikes import LOOK_ALIKES, nearly
 from pytest_mcp_approval.families.confirmation_tokens.audit import identifier_of
 from pytest_mcp_approval.families.confirmation_tokens.kinds import FEW, tokens_of_kind
@@ -118,8 +119,11 @@ def test_questions_about_unknown_and_malformed_tokens_get_one_answer(tokens):
         "without a prefix": "nothing",
         "too long": "conf_" + "a" * 300,
     }.items():
-        answer = tokens.driver.status(token).answer
+        outcome = tokens.driver.status(token)
+        answer = outcome.answer
         answers[name] = (answer.success, answer.code, answer.get("message"))
+        if is_internal_error(outcome.reply):
+            tokens.warn(f"introspection of a token that is {name}: {outcome.describe()}")
     tokens.expect(
         len({str(value) for value in answers.values()}) == 1,
         sent="introspection of an unknown token, and of malformed ones",

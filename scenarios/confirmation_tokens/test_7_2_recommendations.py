@@ -45,6 +45,24 @@ def test_a_token_can_be_revoked(tokens, kind):
         )
 
 
+@requirement("confirmation_tokens/7.2-revocation")
+def test_a_token_that_carries_its_payload_can_be_revoked(tokens):
+    """The store need not have heard of it before: it is found by its signature."""
+    if not tokens.table.introspection:
+        raise NotApplicable("tokens cannot be revoked, as far as the table says (introspection)")
+    with tokens.variant("signed", True) as other:
+        other.need_served(other.redeem(other.issue()))
+        issued = other.issue()
+        outcome = other.driver.revoke(issued.token)
+        other.expect(
+            outcome.succeeded,
+            sent="the revocation of a signed token that was not used yet",
+            expected="success",
+            got=outcome.describe(),
+        )
+        other.expect_not_run(other.redeem(issued), sent="a signed token that was revoked")
+
+
 # ---- where the state is kept
 
 MANY = 8

@@ -54,6 +54,24 @@ def test_a_spent_token_is_not_called_fresh(tokens, how):
 
 
 @requirement("confirmation_tokens/7.3-status")
+def test_a_token_is_called_fresh_as_long_as_it_serves(tokens):
+    """At the very instant at which its end and the tolerance meet: what is said and what is done
+    agree, whichever it is."""
+    if not tokens.clock.stops:
+        raise NotVerified("needs a clock that stands still where it is set", minor=True)
+    issued = tokens.issue()
+    fresh = _state(tokens, issued)
+    tokens.move_to(tokens.last_instant(issued))
+    said, outcome = _state(tokens, issued), tokens.redeem(issued)
+    tokens.expect(
+        (said == fresh) == outcome.executed,
+        sent=f"introspection of a token {tokens.allowed_lateness:g} s after its end, then it",
+        expected=f"{show_json(fresh)} if it serves, and another state if it does not",
+        got=f"{show_json(said)}, then {outcome.describe()}",
+    )
+
+
+@requirement("confirmation_tokens/7.3-status")
 def test_asking_changes_nothing(tokens):
     """A token that was asked about twice still serves."""
     issued = tokens.issue()

@@ -10,6 +10,7 @@ from pytest_mcp_approval.families.elicitation.driver import PASSED_OVER
 from pytest_mcp_approval.families.elicitation.form_answers import (
     LEFT_OUT,
     honest_content,
+    whole_content,
     without_yes,
 )
 from pytest_mcp_approval.families.elicitation.hostile_answers import (
@@ -168,6 +169,30 @@ def test_an_answer_that_breaks_the_schema_is_not_taken(questions):
                     )
     if not tried:
         raise NotApplicable("no form has anything that an approving answer could break")
+
+
+@requirement("elicitation/accept-runs-once")
+def test_what_need_not_be_filled_in_may_be(questions):
+    """A yes with every text and number that the form offers, each as the schema wants it."""
+    tried = 0
+    with questions.several() as several:
+        for tool in questions.form_tools():
+            kind = questions.kind(tool)
+            with questions.honest_step():
+                content = whole_content(kind.schema, tool)
+            if content == honest_content(kind.schema, tool):
+                continue
+            tried += 1
+            asked = questions.last_question(tool)
+            outcome = questions.driver.answer(
+                asked, asked.response(Action.ACCEPT, content), honest=True
+            )
+            with several.one(tool.name):
+                questions.expect_ran_once(
+                    outcome, sent=f"{tool.name}, accepted with {', '.join(content)} filled in"
+                )
+    if not tried:
+        raise NotApplicable("no form offers anything that need not be filled in")
 
 
 # ---- answers to something else

@@ -50,6 +50,21 @@ def test_what_is_remembered_is_remembered_for_long(consents):
     )
 
 
+@requirement("gateway_consent/consent-required", needs=[])
+def test_a_question_that_nobody_answered_is_asked_anew(consents):
+    """A person is away for a day. The next call asks, and what they decide then counts."""
+    consents.need_long_times()
+    tool, client = consents.tool, consents.client()
+    if consents.driver.asks_in_dialogs:
+        consents.not_applicable("a decision is made while its call waits")
+    sent = f"{tool.name}, a day after a question that nobody answered"
+    consents.expect_asked(client.call(tool), sent=f"{tool.name} by a new client")
+    consents.clock.advance(DAY)
+    with consents.promised(sent=sent, expected="a question that can be answered"):
+        consents.decide_or_refused(consents.asked(client, tool), Choice.TOOL)
+    consents.expect_served(client.call(tool), tool, sent=f"{sent}, allowed")
+
+
 @requirement("gateway_consent/remember", needs=[])
 def test_a_decision_for_one_call_does_not_wait_for_days(consents):
     """Allowed once, and the call comes a day later, with calls of others meanwhile: the person

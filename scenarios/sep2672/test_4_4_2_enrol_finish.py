@@ -150,7 +150,9 @@ def test_each_key_approves_by_itself(ceremony, algorithm):
     if not any(one.get("alg") == ALGORITHMS[algorithm] for one in offered or ()):
         raise NotApplicable(f"the server does not offer {algorithm}")
     ceremony.honest()
-    second = ceremony.enrol("security-key", algorithms=[algorithm])
+    sent = f"an honest registration with {algorithm}, which pubKeyCredParams offers"
+    with ceremony.promised(sent=sent, expected="it is confirmed"):
+        second = ceremony.enrol("security-key", algorithms=[algorithm])
     for passkey, which in ((second, "second"), (ceremony.passkey, "first")):
         challenge = ceremony.challenge()
         ceremony.expect_run(

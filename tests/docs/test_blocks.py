@@ -18,7 +18,7 @@ from pytest_mcp_approval.catalogue.baseline_file import read_baseline
 from pytest_mcp_approval.catalogue.requirements import read_catalogue
 from pytest_mcp_approval.command import check, init
 from pytest_mcp_approval.command.main import WORDS, main
-from pytest_mcp_approval.config.options import OPTIONS, PREFIX, START
+from pytest_mcp_approval.config.options import MERGE, OPTIONS, PREFIX, START
 from pytest_mcp_approval.config.settings import check_file, settings_of_line
 from tests.docs.blocks import PAGES, ROOT, Block, all_blocks, blocks_of, commands_in
 
@@ -129,7 +129,7 @@ def _read_options(words: list[str], folder: Path) -> None:
     known = {f"{PREFIX}{option.name}": option for option in OPTIONS}
     for word in words:
         name, equals, value = word.partition("=")
-        if name == START:
+        if name in (START, MERGE):
             continue
         assert name in known, word
         option = known[name]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from pytest_mcp_approval.config.options import OPTIONS
 from pytest_mcp_approval.config.settings import settings_of_line
@@ -19,8 +20,9 @@ _LONG = 100.0
 
 
 @contextlib.contextmanager
-def opened(name: str = "reference") -> Iterator[Target]:
-    given = {option.name: None for option in OPTIONS} | {"target": [name]}
+def opened(name: str = "reference", protocol: str | None = None) -> Iterator[Target]:
+    given: dict[str, Any] = {option.name: None for option in OPTIONS}
+    given |= {"target": [name], "protocol": protocol}
     target = open_target(name, settings_of_line(given, Path()))
     try:
         yield target

@@ -177,3 +177,20 @@ def test_a_finding_file_cannot_name_other_steps(suite):
     Path(suite.pytester.path / "f.json").write_text(json.dumps(finding))
     done = suite.run("--mcp-approval-replay=f.json")
     assert "could not be made again" in done.stdout.str()
+
+
+def test_pytest_merges_reports_and_runs_nothing(suite):
+    """The same as `mcp-approval report merge`, where only pytest is at hand."""
+    for name in ("one", "two"):
+        suite.run(*ALONE, f"--mcp-approval-report={name}.json")
+    words = ("--mcp-approval-merge=one.json", "--mcp-approval-merge=two.json")
+    done = suite.run(*words, "--mcp-approval-report=both.json", target="")
+    assert done.ret == 0
+    both = json.loads((suite.pytester.path / "both.json").read_text())
+    parts = [
+        json.loads((suite.pytester.path / f"{one}.json").read_text()) for one in ("one", "two")
+    ]
+    walks = [one["exploration"][0]["walks"] for one in (both, *parts)]
+    assert walks[0] == sum(walks[1:]) > 0
+    wrong = suite.run("--mcp-approval-merge=missing.json", target="")
+    assert wrong.ret == pytest.ExitCode.USAGE_ERROR

@@ -39,6 +39,8 @@ def _recoded(module: ModuleType, tree: ast.Module, function: str) -> Iterator[No
         for one in _functions_of(module, function)
         if one.__code__.co_firstlineno == code.co_firstlineno
     ]
+    if any(own.co_freevars != code.co_freevars for _, own in changed):
+        code = _code_of(compile(_naming_its_class(tree, function), path, "exec"), function)
     assert changed, f"{module.__name__}: no function {function} is loaded"
     try:
         for one, _ in changed:
@@ -81,6 +83,16 @@ def _copied(module: ModuleType, tree: ast.Module, function: str) -> Iterator[Non
     finally:
         for names, attribute, value in changed:
             names[attribute] = value
+
+
+def _naming_its_class(tree: ast.Module, function: str) -> ast.Module:
+    """A method whose `super()` was dropped needs its class no more; a function object insists."""
+    body: list[ast.stmt] = tree.body
+    for name in function.split("."):
+        found = next(one for one in body if getattr(one, "name", "") == name)
+        body = found.body  # type: ignore[attr-defined]
+    body.append(ast.Expr(ast.Name("__class__", ast.Load())))
+    return ast.fix_missing_locations(tree)
 
 
 def _functions_of(module: ModuleType, qualified: str) -> Iterator[FunctionType]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -54,11 +55,15 @@ class Mutation:
 
 def mutations(source: str) -> list[Mutation]:
     """All of them, in the order of the source. Only what is in a function: nothing else runs while
-    a server is checked."""
-    return [
-        Mutation(function, node.lineno, _last_line(node), what, number)
-        for number, (function, node, what, _) in enumerate(_places(ast.parse(source)))
-    ]
+    a server is checked. The second of two alike in one line says so."""
+    found: list[Mutation] = []
+    alike: Counter[tuple[int, str]] = Counter()
+    for number, (function, node, what, _) in enumerate(_places(ast.parse(source))):
+        alike[node.lineno, what] += 1
+        times = alike[node.lineno, what]
+        told = what if times == 1 else f"{what} ({times})"
+        found.append(Mutation(function, node.lineno, _last_line(node), told, number))
+    return found
 
 
 def mutated(source: str, number: int) -> ast.Module:

@@ -8,6 +8,7 @@ from typing import Any
 
 from pytest_mcp_approval.config.registry import built_in
 from pytest_mcp_approval.families.sep2672 import vocabulary
+from pytest_mcp_approval.reference_server.confirmation_tokens import refusals
 from pytest_mcp_approval.reference_server.execution_tokens import hosts
 from pytest_mcp_approval.reference_server.sep2672 import challenges
 from tests.inner_session import InnerSession
@@ -16,6 +17,7 @@ from tests.mutation.modules import module_names, source_of
 from tests.mutation.operators import mutations
 from tests.mutation.worker import Watch, options_for
 
+REFUSALS = "pytest_mcp_approval.reference_server.confirmation_tokens.refusals"
 HOSTS = "pytest_mcp_approval.reference_server.execution_tokens.hosts"
 GATE = "pytest_mcp_approval.reference_server.sep2672.gate"
 VOCABULARY = "pytest_mcp_approval.families.sep2672.vocabulary"
@@ -42,6 +44,13 @@ def test_the_suite_keeps_its_own_copy_of_what_both_use():
         assert server.words.action_hash(*given) is None
         assert vocabulary.action_hash(*given) == whole
     assert server.words.action_hash(*given) == whole
+
+
+def test_a_method_may_lose_its_super():
+    function = "TokenRefusal.__init__"
+    with broken(REFUSALS, number_of(REFUSALS, function, "super()"), function):
+        assert str(refusals.TokenRefusal("CODE", "text")) == "('CODE', 'text')"
+    assert "CODE: text" in str(refusals.TokenRefusal("CODE", "text"))
 
 
 def test_every_module_exists():

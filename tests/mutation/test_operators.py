@@ -72,3 +72,9 @@ def test_nothing_but_statements_of_functions_is_changed():
     assert not [one for one in found if one.what.startswith(("5 ", "7 ", "3 "))]
     assert all(9 <= one.line <= one.last_line <= 13 for one in found)
     assert len({one.number for one in found}) == len(found)
+
+
+def test_two_alike_in_one_line_have_names_of_their_own():
+    names = [one.what for one in mutations("def f(x):\n    return g(1, 1)\n")]
+    assert len(set(names)) == len(names)
+    assert "1 becomes 2 (2)" in names

@@ -24,6 +24,7 @@ from ...wire import Outcome, Reply
 from .driver import DriverError
 from .message_changes import KINDS
 
+Given = TypeVar("Given")
 Method = TypeVar("Method", bound=Callable[..., None])
 _LONGEST = 240
 _INTERNAL_ERROR = -32603
@@ -188,10 +189,10 @@ class Exercised:
     rules: Counter[str] = field(default_factory=Counter)
     states: set[tuple[Any, ...]] = field(default_factory=set)
     thrifty: bool = False
-    """Whether restarts are left out that would take too large a part of the time."""
+    """Whether restarts and replicas are left out that would take too large a part of the time."""
     began: float = field(default_factory=now)
     restarting: float = 0.0
-    """Seconds that restarts have taken."""
+    """Seconds that restarts and the start of replicas have taken."""
 
 
 class Model:
@@ -348,15 +349,25 @@ class Model:
             ) from error
 
     def restart_target(self, restart: Callable[[], None] | None = None) -> None:
-        """Restart the server. Some take seconds for it: `LeftOut` if many walks could be made
-        meanwhile, and this is not a walk that was found before."""
+        """Restart the server, unless that takes too long: see `take_time`."""
+
+        def begin_again() -> None:
+            (restart or self.target.restart)()
+            _ = self.target.session()
+
+        self.take_time(begin_again)
+
+    def take_time(self, act: Callable[[], Given]) -> Given:
+        """Start a server, or another one. Some take seconds for it: `LeftOut` if many walks could
+        be made meanwhile, and this is not a walk that was found before."""
         spent, began = self.exercised, now()
         dear = spent.restarting > _SHARE_OF_RESTARTS * (began - spent.began)
         if spent.thrifty and dear and spent.restarting > _QUICK_RESTARTS:
             raise LeftOut
-        (restart or self.target.restart)()
-        _ = self.target.session()
-        spent.restarting += now() - began
+        try:
+            return act()
+        finally:
+            spent.restarting += now() - began
 
     def move_clock(self, seconds: float) -> None:
         self.moved_clock = True

@@ -1,46 +1,23 @@
-"""The model of one-time approvals: something is issued, and it runs one call once.
+"""The model of one-time approvals: their uses, and the world around them.
 
-What the families with tokens, states and questions share. A family says how one is issued and
-redeemed, what would be another call, and which rules are about which misuse (`token_state`); where
-its document leaves something open, either answer is taken. Knows no specification.
+Other conversations, other people, other replicas, time, restarts, tools that fail after they were
+approved. What the families with tokens, states and questions share; knows no specification.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Self
 
 from ...catalogue import Grade
-from ...wire import Reply, Session, race
-from .driver import DriverError
-from .exploration import AnyChange, EndOfWalk, is_internal_error, one_of, transition, which
-from .fuzzing import fuzzed
-from .outcome import ObservedOutcome
-from .token_state import ApprovalsModel, HeldApproval
+from .exploration import LeftOut, one_of, transition, which
+from .token_state import NO_REPLICAS, HeldApproval
+from .token_uses import UsesModel
 
 
-class TokenModel(ApprovalsModel):
+class TokenModel(UsesModel):
     """Approvals that run one call once."""
 
-    @transition("a call is approved", when="can_issue", weight=4, number=which(5))
-    def approve(self, number: int) -> None:
-        place = number % len(self.calls())
-        with self.honest_steps(
-            self.rules.served, "an honest approval is refused", sent="what asks for an approval"
-        ):
-            approved = self.issue(self.calls()[place])
-        approved.place = place
-        self.issued.append(approved)
-        self.say(f"{approved.words} is approved", f"{self.what} {len(self.issued)}")
-
-    @transition("the approved call is made", when="has_unused", weight=3, number=which())
-    def call(self, number: int) -> None:
-        self._redeem(self.pick([one for one in self.issued[::-1] if not one.used], number))
-
-    @transition("a used approval is sent again", when="has_used", weight=2, number=which())
-    def replay(self, number: int) -> None:
-        used = [one for one in self.issued if one.used]
-        self._redeem(self.pick(used, number), "again")
+    # ---- somebody else, somewhere else
 
     @transition("the call is made in another conversation", when="can_go_elsewhere", number=which())
     def call_elsewhere(self, number: int) -> None:
@@ -48,187 +25,51 @@ class TokenModel(ApprovalsModel):
         self.close_later(session.close)
         self._redeem(self.pick(self.issued[::-1], number), "elsewhere", session, bound=False)
 
-    def _redeem(
-        self,
-        approved: HeldApproval,
-        how: str = "",
-        session: Session | None = None,
-        *,
-        bound: bool = True,
-    ) -> None:
-        """`bound`: the document says that this caller is served."""
-        outcome = self.redeem(approved, session)
-        self.look_at(outcome)
-        number = self.issued.index(approved) + 1
-        self.say(f"{self.what} {number} is sent {how}".rstrip(), outcome.describe())
-        rule, why = self.must_refuse(approved)
-        if outcome.executed:
-            approved.used = True
-        if rule:
-            self.expect_nothing_runs(outcome, rule, why, self.faults_of(approved))
-            return
-        if self.counts_runs and outcome.executed and outcome.runs not in (None, 0, 1):
-            self.fail(outcome, self.rules.replayed, "one call runs twice", ran=True)
-        sure = bound and self.must_serve(approved)
-        self.checked(self.rules.served)
-        if sure and not outcome.served:
-            raise self.broken(
-                self.rules.served,
-                "an honest call is refused",
-                sent=f"{approved.words} with its {self.what}",
-                expected="it runs once",
-                got=outcome.describe(),
-            )
-
-    def expect_nothing_runs(
-        self, outcome: ObservedOutcome, rule: str, cause: str, faults: int = 1
-    ) -> None:
-        """`faults`: how many things are wrong with the call."""
-        self.checked(rule)
-        if outcome.executed or outcome.succeeded:
-            self.fail(outcome, rule, f"{cause} runs", ran=True)
-        wanted = self.wanted_words(rule, faults)
-        if wanted and not self.says(outcome, wanted):
-            raise self.broken(
-                rule,
-                f"{cause} is refused in other words",
-                sent=cause,
-                expected=f"{' or '.join(wanted)}, {outcome.thing} not run",
-                got=outcome.describe(),
-            )
-
-    def fail(self, outcome: ObservedOutcome, rule: str, cause: str, ran: bool = False) -> None:
-        raise self.broken(
-            rule,
-            cause,
-            sent=cause.removesuffix(" runs"),
-            expected=f"refused, {outcome.thing} not run",
-            got=outcome.describe(),
-            grade=Grade.RAN if ran else Grade.BROKEN,
-        )
-
-    def look_at(self, outcome: ObservedOutcome) -> None:
-        """The walk ends if there was no answer; and if a limit was reached, where there are any."""
-        reply = getattr(outcome, "reply", None)
-        if isinstance(reply, Reply):
-            self.answered(reply)
-
-    @transition(
-        "the call is changed", when="has_issued", weight=2, number=which(), change=which(11)
-    )
-    def change(self, number: int, change: int) -> None:
+    @transition("another user makes the call", when="can_be_another", number=which())
+    def call_as_other(self, number: int) -> None:
         approved: HeldApproval = self.pick(self.issued[::-1], number)
-        ways = self.changed(approved)
-        if not ways:
-            return
-        words, act = self.pick(ways, change)
-        self._misuse(approved, words, act, self.rules.changed)
-
-    @transition("a forgery is sent", when="can_forge", number=which(), change=which(11))
-    def forge(self, number: int, change: int) -> None:
-        self.spoilt += 1
-        approved: HeldApproval = self.pick(self.issued[::-1], number)
-        words, act = self.pick(self.forged(approved), change)
-        self._misuse(approved, words, act, self.rules.forged)
-
-    @transition(
-        "the approval of another call is used", when="can_swap", number=which(), call=which(5)
-    )
-    def swap(self, number: int, call: int) -> None:
-        approved: HeldApproval = self.pick(self.issued[::-1], number)
-        others = [one for place, one in enumerate(self.calls()) if place != approved.place]
-        other = self.pick(others, call)
-        words, act = self.swapped(approved, other)
-        self._misuse(approved, words, act, self.rules.swapped)
-
-    def _misuse(
-        self, approved: HeldApproval, words: str, act: Callable[[], ObservedOutcome], rule: str
-    ) -> None:
-        try:
-            outcome = act()
-        except DriverError as error:
-            raise EndOfWalk(str(error)) from error
+        outcome = self.redeem_as_other(approved)
         self.look_at(outcome)
-        number = self.issued.index(approved) + 1
-        self.say(f"{self.what} {number}: {words}", outcome.describe())
-        faults = 1 + self.faults_of(approved)
-        approved.tried = True
-        if outcome.executed:
-            approved.used = True
-        self.expect_nothing_runs(outcome, rule, words, faults)
-        self._expect_no_internal_error(outcome, words)
-
-    def _expect_no_internal_error(self, outcome: ObservedOutcome, sent: str) -> None:
-        """The document may name no answer, so that it is a warning."""
-        reply = getattr(outcome, "reply", None)
-        self.checked(self.rules.message)
-        if isinstance(reply, Reply) and is_internal_error(reply):
-            raise self.broken(
-                self.rules.message,
-                "an internal error",
-                sent=sent,
-                expected="an error that says what is wrong with the message",
-                got=reply.describe(),
-                warning=True,
-            )
-
-    @transition("a call is made without approval", when="may_spoil", number=which(5))
-    def call_bare(self, number: int) -> None:
-        self.spoilt += 1
-        outcome = self.bare(self.pick(self.calls(), number))
-        self.look_at(outcome)
-        self.say("a call is made without approval", outcome.describe())
-        self.expect_nothing_runs(outcome, self.rules.bare, "a call without approval", 2)
-
-    @transition(
-        "the same approval is sent several times at once",
-        when="has_issued",
-        number=which(),
-        copies=one_of(2, 3, 5),
-        beside=one_of(0, 1, 2),
-    )
-    def at_once(self, number: int, copies: int, beside: int) -> None:
-        """`beside`: so many other approvals are sent between the copies, once each."""
-        first = number % len(self.issued)
-        others = [one for place, one in enumerate(self.issued) if place != first][:beside]
-        approved = self.issued[first]
-        sent = [approved, *others, *[approved] * (copies - 1)]
-        good = [one for one in (approved, *others) if not self.must_refuse(one)[0]]
-        calls = [("tools/call", self.honest_params(one)) for one in sent]
-        replies, runs = self.runs_during(lambda: race(self.session, calls))
-        answered = list(zip(sent, replies, strict=True))
-        served = [one for one, reply in answered if self.succeeded(one, reply)]
-        ran = len(served) if runs is None else runs
-        rule, _ = self.must_refuse(approved)
         self.say(
-            f"{self.what} {first + 1} is sent {copies} times at once"
-            + (f", with {len(others)} others between" if others else ""),
-            f"{len(served)} results, {ran} runs",
+            f"{self.what} {self.issued.index(approved) + 1} is sent by another user",
+            outcome.describe(),
         )
-        self.checked(self.rules.raced)
-        for one in (approved, *others):
-            one.tried = True
-            # Which of them ran does not always show: then none may be relied on.
-            one.used = one.used or one in served
-            one.certain = one.certain and (not ran or one in served)
-        twice = [one for one in good if served.count(one) > 1]
-        passed = [one for one in served if one not in good]
-        if max(ran, len(served)) > len(good) or twice or passed:
-            proof = ", ".join(
-                f"call {place} ({self.what} {self.issued.index(one) + 1}): "
-                f"{'a result' if self.succeeded(one, reply) else reply.describe()}"
-                for place, (one, reply) in enumerate(answered, 1)
-            )
-            raise self.broken(
-                rule or self.rules.raced,
-                "a race passes what is refused" if rule else "one approval runs twice at once",
-                sent=f"{approved.words} {copies} times at once, with one {self.what}",
-                expected=f"at most {len(good)} runs, one for each {self.what} that is good",
-                got=f"{ran} runs; {proof}",
-                by_chance=not rule,
-            )
-        for reply in replies:
-            self.answered(reply)
+        rule, why = self.must_refuse(approved)
+        faults = self.faults_of(approved)
+        approved.here_alone = False
+        if outcome.executed:
+            approved.used = True
+        else:
+            approved.tried = True
+        if not rule and self.rules.of_another:
+            rule, why = self.rules.of_another, f"another user's {self.what}"
+            faults += 1
+        if rule:
+            self.expect_nothing_runs(outcome, rule, why, max(2, faults))
+
+    @transition("the call is made at another replica", when="can_change_replica", number=which())
+    def call_at_replica(self, number: int) -> None:
+        """Replicas need not know each other's approvals: a load balancer may keep a client at one.
+        But what was used is used at all of them."""
+        approved: HeldApproval = self.pick(self.issued[::-1], number)
+        self._redeem(approved, "to another replica", bound=False, at=self._at_replica())
+
+    def _at_replica(self) -> Self:
+        """The same model at a replica, which lasts as long as this walk."""
+        if self._replica is None:
+            others = self.take_time(self.target.replicas)
+            if not others:
+                self.target.remembered[NO_REPLICAS] = True
+                raise LeftOut
+            for one in others:
+                self.close_later(one.close)
+            self._replica = self.take_time(lambda: type(self)(others[0], self.exercised))
+            self.close_later(self._replica.close)
+            self._replica.issued = self.issued
+        there: Self = self._replica
+        return there
+
+    # ---- time, restarts, withdrawals
 
     @transition("time passes", when="can_wait", seconds=one_of(1, 30, 119, 301, 3600))
     def wait(self, seconds: int) -> None:
@@ -240,7 +81,7 @@ class TokenModel(ApprovalsModel):
         self.restarted = True
         self.after_restart()
         for one in self.issued:
-            one.certain = False
+            one.certain = one.here_alone = False
 
     @transition("an approval is withdrawn", when="can_revoke", number=which())
     def withdraw(self, number: int) -> None:
@@ -250,32 +91,39 @@ class TokenModel(ApprovalsModel):
         approved.tried = True
         self.say(f"{self.what} {self.issued.index(approved) + 1} is revoked", "" if done else "no")
 
-    @transition(
-        "a call is sent with a changed message",
-        when="has_issued",
-        weight=2,
-        number=which(),
-        change=AnyChange(),
-    )
-    def fuzz(self, number: int, change: Mapping[str, Any]) -> None:
-        approved: HeldApproval = self.pick(self.issued[::-1], number)
-        params = self.honest_params(approved)
-        request = fuzzed(self.session, "tools/call", params, change)
-        if request is None:
-            return
-        rule, _ = self.must_refuse(approved)
-        try:
-            outcome = self.observe(approved, request.send)
-        except DriverError as error:
-            raise EndOfWalk(str(error)) from error
-        number_of = self.issued.index(approved) + 1
-        self.say(f"{self.what} {number_of}, {request.words}", outcome.describe())
+    # ---- a back end that fails
+
+    @transition("an approved call fails in its tool", when="can_fail", number=which(3))
+    def fail_in_tool(self, number: int) -> None:
+        call = self.pick(self.failing_calls(), number)
+        with self.honest_steps(
+            self.rules.served, "an honest approval is refused", sent="what asks for an approval"
+        ):
+            approved = self.issue_failing(call)
+        self.failed.append(approved)
+        self._send_failing(approved)
+
+    @transition("a call that failed in its tool is sent again", when="has_failed", number=which())
+    def send_failed_again(self, number: int) -> None:
+        self._send_failing(self.pick(self.failed[::-1], number))
+
+    def _send_failing(self, approved: HeldApproval) -> None:
+        """It may have had its effect before it failed, so that nobody may run it again."""
+        outcome = self.redeem(approved)
+        self.look_at(outcome)
+        again = "again" if approved.tried else ""
+        self.say(f"{approved.words}, which fails, is sent {again}".rstrip(), outcome.describe())
         approved.tried = True
-        unclear = request.ambiguous or request.params is None
-        rewritten = not unclear and self.is_another(params, request.params)
-        self.checked(self.rules.changed, self.rules.message)
-        if outcome.executed:
-            approved.used = True
-        if outcome.executed and (rule or rewritten):
-            self.fail(outcome, rule or self.rules.changed, "a rewritten call runs", ran=True)
-        self._expect_no_internal_error(outcome, request.words)
+        if not outcome.probed:
+            return
+        approved.runs += 1 if outcome.runs is None else outcome.runs
+        self.checked(self.rules.failed)
+        if approved.runs > 1:
+            raise self.broken(
+                self.rules.failed,
+                "what failed runs again",
+                sent=f"{approved.words}, which fails in its tool, again with one {self.what}",
+                expected="one run at most",
+                got=f"{outcome.describe()}; {approved.runs} runs in all",
+                grade=Grade.RAN,
+            )

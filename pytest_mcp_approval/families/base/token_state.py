@@ -17,6 +17,7 @@ from .exploration import EndOfWalk, Exercised, Model
 from .message_changes import clearly_another
 from .outcome import ObservedOutcome
 
+NO_REPLICAS = "exploration: no replicas"
 MOST = 8
 """Of approvals in one walk."""
 CLOSE = datetime.timedelta(seconds=3)
@@ -42,6 +43,12 @@ class HeldApproval:
     certain: bool = True
     """Whether the server must still know it: it may have been restarted."""
     revoked: bool = False
+    refusals: int = 0
+    """How often it was refused as it is, for what had become of it."""
+    here_alone: bool = True
+    """Whether all that became of it happened at this server, one thing after the other."""
+    runs: int = 0
+    """Of a call that fails in its tool: how often it had its effect all the same."""
 
 
 class Misuses(NamedTuple):
@@ -58,6 +65,10 @@ class Misuses(NamedTuple):
     message: str
     revoked: str = ""
     swapped: str = ""
+    of_another: str = ""
+    """Another user may not use it."""
+    failed: str = ""
+    """What failed in its tool runs again."""
 
     @property
     def all(self) -> tuple[str, ...]:
@@ -78,6 +89,9 @@ class ApprovalsModel(Model):
         self.issued: list[HeldApproval] = []
         self.restarted = False
         self.spoilt = 0
+        self.failed: list[HeldApproval] = []
+        """Those of calls that fail in their tools."""
+        self._replica: Any = None
 
     @classmethod
     def checkable_rules(cls) -> set[str]:
@@ -124,6 +138,22 @@ class ApprovalsModel(Model):
 
     @abstractmethod
     def succeeded(self, approved: HeldApproval, reply: Reply) -> bool: ...
+
+    def failing_calls(self) -> Sequence[Any]:
+        """Calls that can be approved, and then fail in their tools."""
+        return ()
+
+    def issue_failing(self, call: Any) -> HeldApproval:
+        """Approve one of them."""
+        return self.issue(call)
+
+    def redeem_as_other(self, approved: HeldApproval) -> ObservedOutcome:
+        """Run the approved call as the second user."""
+        session = self.target.new_session(
+            "pytest-mcp-approval, another user", headers=self.target.second_user_headers
+        )
+        self.close_later(session.close)
+        return self.redeem(approved, session)
 
     def revoke(self, approved: HeldApproval) -> bool:  # noqa: ARG002
         """Withdraw it; returns whether the server says that it has."""
@@ -182,6 +212,22 @@ class ApprovalsModel(Model):
     @property
     def can_go_elsewhere(self) -> bool:
         return self.has_issued and not isinstance(self.target.transport, StdioTransport)
+
+    @property
+    def can_be_another(self) -> bool:
+        return self.can_go_elsewhere and bool(self.target.second_user_headers)
+
+    @property
+    def can_change_replica(self) -> bool:
+        return self.has_issued and not self.target.remembered.get(NO_REPLICAS)
+
+    @property
+    def can_fail(self) -> bool:
+        return bool(self.rules.failed) and len(self.failed) < 2 and bool(self.failing_calls())
+
+    @property
+    def has_failed(self) -> bool:
+        return bool(self.failed)
 
     @property
     def can_revoke(self) -> bool:

@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import datetime
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
 from ...target import Target
 from ...wire import Reply, Session
-from ..base.exploration import EndOfWalk, Exercised
+from ..base.exploration import EndOfWalk, Exercised, transition
 from ..base.outcome import ObservedOutcome
-from ..base.token_exploration import TokenModel
 from ..base.token_state import HeldApproval, Misuses
 from . import vocabulary as words
+from .audit import entries_about
 from .driver import ConfirmationTokens
+from .exploration_sessions import BOUND, EXPIRY, SCOPE, SessionTokensModel
 from .health import honest_approval
 from .outcome import ConfirmationOutcome, is_limit
 from .settings import NamedOperation
-from .vocabulary import TokenCode
+from .vocabulary import Event, TokenCode
+
+AUDIT = "6.4-audit"
 
 
-class ConfirmationModel(TokenModel):
+class ConfirmationModel(SessionTokensModel):
     family = "confirmation_tokens"
     served_rule: ClassVar[str] = "1.3-flow"
     rules = Misuses(
@@ -35,13 +39,20 @@ class ConfirmationModel(TokenModel):
         message="4.1-every-check",
         revoked="5.3-revoked",
         swapped="3.2-bound-operation",
+        failed="5.2-consumed-before-execution",
     )
+
+    @classmethod
+    def checkable_rules(cls) -> set[str]:
+        more = (AUDIT, SCOPE, BOUND, EXPIRY)
+        return super().checkable_rules() | {f"{cls.family}/{rule}" for rule in more}
 
     def __init__(self, target: Target, exercised: Exercised | None = None) -> None:
         super().__init__(target, exercised)
         self.after_restart()
 
     def after_restart(self) -> None:
+        self.forget_sessions()
         self.driver = ConfirmationTokens(self.target)
         self.driver.meets_limits = False  # a walk ends there: waiting would age its tokens
 
@@ -50,6 +61,9 @@ class ConfirmationModel(TokenModel):
 
     def calls(self) -> Sequence[NamedOperation]:
         return [one for one in self.driver.binding.table.operations if one.usual]
+
+    def failing_calls(self) -> Sequence[NamedOperation]:
+        return [one for one in self.driver.binding.table.operations if one.gated and one.crashes]
 
     def issue(self, call: NamedOperation, session: Session | None = None) -> HeldApproval:
         issued = self.driver.issue(call.name, call.params, session=session)
@@ -151,6 +165,41 @@ class ConfirmationModel(TokenModel):
 
     def revoke(self, approved: HeldApproval) -> bool:
         return self.driver.revoke(approved.thing.token).succeeded
+
+    # ---- the audit log
+
+    @property
+    def has_audit(self) -> bool:
+        return self.has_issued and bool(self.driver.binding.table.probes["audit"])
+
+    @transition("the audit log is read", when="has_audit", rules=(AUDIT,))
+    def read_audit(self) -> None:
+        """Section 6.4: of every token it has what the model has, and no use that there was not."""
+        entries = self.driver.binding.audit_entries()
+        self.checked(AUDIT)
+        self.say("the audit log is read", f"{len(entries)} entries")
+        for number, approved in enumerate(self.issued, 1):
+            if not approved.here_alone:
+                continue
+            told = Counter(one.get("event") for one in entries_about(entries, approved.thing.token))
+            owed = {
+                Event.ISSUED: 1,
+                Event.VALIDATED: int(approved.used),
+                Event.REVOKED: int(approved.revoked),
+                Event.REJECTED: approved.refusals,
+            }
+            missing = next((event for event, count in owed.items() if told[event] < count), None)
+            # Whether a call that was changed on its way was validated cannot be told.
+            invented = not (approved.used or approved.tried) and told[Event.VALIDATED]
+            if missing or invented:
+                raise self.broken(
+                    AUDIT,
+                    f"the audit log lacks {missing}" if missing else "a use that there was not",
+                    sent="a look at the audit log",
+                    expected=", ".join(f"{count} {event}" for event, count in owed.items()),
+                    got=f"token {number}: "
+                    + (", ".join(f"{count} {event}" for event, count in told.items()) or "nothing"),
+                )
 
 
 MODEL = ConfirmationModel

@@ -166,6 +166,15 @@ def honest_content(schema: Any, tool: ElicitingTool) -> dict[str, Any]:
     return content
 
 
+def whole_content(schema: Any, tool: ElicitingTool) -> dict[str, Any]:
+    """The same with everything filled in that need not be; members that approve are left alone."""
+    content = honest_content(schema, tool)
+    for name, member in members_of(schema).items():
+        if name not in content and member.get("type") in ("string", "integer", "number"):
+            content[name] = _value_for(name, member)
+    return content
+
+
 def _value_for(name: str, member: Mapping[str, Any]) -> Any:
     """Something that this member allows, and its default before anything else."""
     if "default" in member:

@@ -40,7 +40,7 @@ class ExecutionModel(TokenModel):
         message="signature",
     )
 
-    without = ("withdraw", "swap")
+    without = ("withdraw", "swap", "fail_in_tool", "send_failed_again")
 
     def __init__(self, target: Target, exercised: Exercised | None = None) -> None:
         super().__init__(target, exercised)

@@ -118,7 +118,7 @@ class McpVerifier(Verifier):
         value = object_in(reply.result)
         says_yes, reason = self.table.read_answer(value)
         text = json.dumps(value) if value is not None else reply.describe()
-        return ExecutionOutcome(is_result(reply) and says_yes, text, reason, ran)
+        return ExecutionOutcome(is_result(reply) and says_yes, text, reason, ran, reply=reply)
 
     # ---- the arbiter
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from ...support.text import neutralise
+from ...wire import Reply
 from ..base.outcome import ObservedOutcome
 
 SHOWN = 200
@@ -22,6 +23,8 @@ class ExecutionOutcome(ObservedOutcome):
     """What was executed meanwhile, with its bytes if they show; None if nothing shows."""
     started: bool = True
     """Whether it got as far as looking at the token."""
+    reply: Reply | None = field(default=None, repr=False, compare=False)
+    """Over MCP, as it came."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "probed", self.ran is not None)

@@ -1,7 +1,8 @@
 """The model of a gateway: what each client was granted or denied, and which calls it asks about.
 
-Only tools that run on consent alone; what an app's own authorisation needs is for the listed
-scenarios. Where the document leaves something open, either answer is taken.
+Of tools whose apps have an authorisation of their own, that it comes after consent and never
+before; what it needs itself is for the listed scenarios. Where the document leaves something open,
+either answer is taken.
 """
 
 from __future__ import annotations
@@ -65,11 +66,13 @@ class GatewayModel(Model):
         if self.driver.asks_in_dialogs:
             raise EndOfWalk("a gateway that asks in dialogs is not explored")
         if not self.tools:
-            raise EndOfWalk("no tool that runs on consent alone is named")
+            raise EndOfWalk("no tool that may be run is named")
 
     @property
     def tools(self) -> list[SafeTool]:
-        return [one for one in self.driver.tools() if not one.own_authorisation][:6]
+        found = self.driver.tools()
+        alone = [one for one in found if not one.own_authorisation]
+        return [*alone[:5], *(one for one in found if one.own_authorisation)][:7]
 
     def client(self, number: int) -> Client:
         return self.driver.client(f"{self.mark} {_CLIENTS[number].strip()} {number}")
@@ -103,10 +106,13 @@ class GatewayModel(Model):
 
     @transition(
         "a client calls a tool",
-        rules=("consent-required", "caller-isolation", "tool-isolation", "deny", "remember"),
+        rules=(
+            *("consent-required", "caller-isolation", "tool-isolation", "deny", "remember"),
+            "two-layers",
+        ),
         weight=5,
         client=which(2),
-        tool=which(5),
+        tool=which(6),
     )
     def call(self, client: int, tool: int) -> None:
         chosen: SafeTool = self.pick(self.tools, tool)
@@ -129,11 +135,31 @@ class GatewayModel(Model):
                 got=outcome.describe(),
                 grade=Grade.RAN,
             )
+        if tool.own_authorisation:
+            self.checked("two-layers")
+        if stand.state in (_UNDECIDED, _DENIED) and outcome.needs_authorization:
+            raise self.broken(
+                "two-layers",
+                "the app's authorisation comes before consent",
+                sent=sent,
+                expected="a question about consent, or a denial",
+                got=outcome.describe(),
+            )
+        if is_internal_error(outcome.reply):
+            raise self.broken(
+                rule,
+                f"an internal error for a call that was {stand.state}",
+                sent=sent,
+                expected="a refusal that says why",
+                got=outcome.describe(),
+                warning=True,
+            )
         if stand.state == _UNDECIDED and not outcome.needs_consent:
             raise self.broken(
                 rule, "nobody is asked", sent=sent, expected="a question", got=outcome.describe()
             )
-        if stand.state in (_ONCE, _ALWAYS) and not outcome.served:
+        authorised_next = tool.own_authorisation and outcome.needs_authorization
+        if stand.state in (_ONCE, _ALWAYS) and not (outcome.served or authorised_next):
             raise self.broken(
                 rule,
                 f"a call is refused that was allowed {stand.state}",
@@ -142,10 +168,49 @@ class GatewayModel(Model):
                 got=outcome.describe(),
             )
         if stand.state == _ONCE:
-            stand.state = _UNDECIDED
+            # Whether the way to the app's authorisation uses up a decision is left open.
+            stand.state = _OPEN if authorised_next else _UNDECIDED
         stand.asked = outcome if outcome.needs_consent else None
         if stand.state == _OPEN and outcome.needs_consent:
             stand.state = _UNDECIDED
+
+    @transition(
+        "a client makes the same call several times at once",
+        rules=("consent-required", "deny", "remember"),
+        client=which(2),
+        tool=which(6),
+        copies=one_of(2, 3, 5),
+    )
+    def call_at_once(self, client: int, tool: int, copies: int) -> None:
+        chosen: SafeTool = self.pick(self.tools, tool)
+        stand = self.stand(client, chosen)
+        outcomes, runs = self.client(client).at_once(chosen, copies)
+        served = sum(one.succeeded for one in outcomes)
+        ran = served if runs is None else runs
+        self.say(
+            f"client {client + 1} calls {chosen.name} {copies} times at once ({stand.state})",
+            f"{served} results, {ran} runs",
+        )
+        rule = "remember" if stand.state == _ONCE else self._rule(client, stand)
+        self.checked(rule)
+        allowed = {_UNDECIDED: 0, _DENIED: 0, _ONCE: 1}.get(stand.state, copies)
+        if ran > allowed:
+            told = ", ".join(one.describe() for one in outcomes)
+            raise self.broken(
+                rule,
+                f"of many calls at once more run than were allowed ({stand.state})",
+                sent=f"tools/call {chosen.name} {copies} times at once by client {client + 1}",
+                expected=f"at most {allowed} of them run",
+                got=f"{ran} runs: {told}",
+                grade=Grade.RAN,
+                by_chance=stand.state == _ONCE,
+            )
+        for one in outcomes:
+            self.answered(one.reply)
+        stand.asked = next((one for one in outcomes if one.needs_consent), stand.asked)
+        if stand.state == _ONCE:
+            stand.state = _OPEN
+            stand.asked = None
 
     def _rule(self, client: int, stand: _Stand) -> str:
         """What a wrong answer would break: by what others were granted."""
@@ -222,7 +287,7 @@ class GatewayModel(Model):
         "a call is sent with a changed message",
         rules=("consent-required",),
         client=which(2),
-        tool=which(5),
+        tool=which(6),
         change=AnyChange(),
     )
     def fuzz(self, client: int, tool: int, change: Mapping[str, Any]) -> None:

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
+from ...catalogue import Grade
 from ...target import Target
 from ...wire import Reply, Session
-from ..base.exploration import EndOfWalk, Exercised
+from ..base.driver import DriverError
+from ..base.exploration import (
+    BrokenRule,
+    EndOfWalk,
+    Exercised,
+    LeftOut,
+    one_of,
+    transition,
+    which,
+)
 from ..base.outcome import ObservedOutcome
 from ..base.token_exploration import TokenModel
 from ..base.token_state import HeldApproval, Misuses
 from .driver import PrepareConfirm
 from .health import honest_approval
+from .outcome import TwoStepOutcome
 from .settings import Pair
+from .vocabulary import FAMILY
 
 
 class PrepareModel(TokenModel):
@@ -33,17 +46,22 @@ class PrepareModel(TokenModel):
     )
 
     counts_runs = False  # the probe may grow by one for each thing done (reading)
-    without = ("withdraw", "change")
+    without = ("withdraw", "change", "fail_in_tool", "send_failed_again")
 
     def __init__(self, target: Target, exercised: Exercised | None = None) -> None:
         super().__init__(target, exercised)
         self.fresh = target.can_reset or bool(target.settings.reset)
+        self.failures = 0
         self.after_restart()
 
     def after_restart(self) -> None:
         self.driver = PrepareConfirm(self.target)
         if self.fresh and not self.restarted:
             self.driver.as_new()
+
+    @classmethod
+    def checkable_rules(cls) -> set[str]:
+        return super().checkable_rules() | {f"{cls.family}/failed-execution"}
 
     def honest(self) -> str:
         if self.fresh:
@@ -74,10 +92,8 @@ class PrepareModel(TokenModel):
                 other.tried = True  # what its preview showed may be gone
         return outcome
 
-    def look_at(self, outcome: ObservedOutcome) -> None:
-        answer = getattr(outcome, "answer", None)
-        if answer is not None:
-            self.answered(answer.reply)
+    def reply_in(self, outcome: ObservedOutcome) -> Reply | None:
+        return outcome.answer.reply if isinstance(outcome, TwoStepOutcome) else None
 
     def changed(
         self, approved: HeldApproval
@@ -128,10 +144,83 @@ class PrepareModel(TokenModel):
     def succeeded(self, approved: HeldApproval, reply: Reply) -> bool:
         return self.driver.seen(approved.thing.pair, reply).succeeded
 
+    # ---- a back end that fails
+
+    @property
+    def has_back_end(self) -> bool:
+        return self.failures < 2 and bool(self.driver.table.back_end)
+
+    @transition(
+        "the back end fails",
+        when="has_back_end",
+        rules=("failed-execution",),
+        number=which(5),
+        kind=one_of("fails", "half", "late"),
+        again=one_of(0, 1, 2),
+        another=one_of(False, True),
+    )
+    def fail_at_back_end(self, number: int, kind: str, again: int, another: bool) -> None:
+        """At a server of its own. `again`: the same token so many times more; `another`: then the
+        honest token of another preview."""
+        self.failures += 1
+        driver = self._with_back_end(kind)
+        pairs = [one for one in driver.pairs() if one.arguments is not None]
+        pair = self.pick(pairs, number)
+        self.say(f"{pair.confirm}, and the back end fails ({kind})")
+        self.checked("failed-execution")
+        sent = f"{pair.confirm}, and the back end fails ({kind})"
+        try:
+            preview = driver.prepare(pair)
+            first = driver.confirm(preview)
+            if kind != "half" and first.succeeded:
+                raise self._failed(sent, "a failure is told as success", first.describe())
+            for _ in range(again):
+                driver.confirm(preview)
+            if another and len(pairs) > 1:
+                driver.confirm(driver.prepare(self.pick(pairs, number + 1)))
+        except DriverError as error:
+            raise EndOfWalk(str(error)) from error
+        twice = _done_twice(driver)
+        if twice:
+            raise self._failed(sent, "what failed is done twice", f"twice: {twice}", Grade.RAN)
+
+    def _with_back_end(self, kind: str) -> PrepareConfirm:
+        how = self.driver.table.back_end
+        if kind not in how:
+            raise LeftOut
+        other = self.target.variant(FAMILY, how["setting"], how[kind])
+        if other is None:
+            raise LeftOut
+        self.close_later(other.close)
+        return self.take_time(lambda: PrepareConfirm(other))
+
+    def _failed(self, sent: str, cause: str, got: str, grade: Grade = Grade.BROKEN) -> BrokenRule:
+        return self.broken(
+            "failed-execution",
+            cause,
+            sent=sent,
+            expected="success false, and nothing done twice",
+            got=got,
+            grade=grade,
+        )
+
     def begin(self) -> None:
         super().begin()
         if not self.fresh and any(not one.restore for one in self.calls()):
             raise EndOfWalk("needs restore for each pair, or a server that can be reset")
+
+
+def _done_twice(driver: PrepareConfirm) -> str:
+    """Something that was done more than once, by the effects; empty if nothing was."""
+    driver.forget()
+    seen = driver.effects_watch.look()
+    done = Counter(
+        str({name: value for name, value in one.items() if name != "number"})
+        if isinstance(one, dict)
+        else str(one)
+        for one in (seen.entries if seen is not None else None) or ()
+    )
+    return next((what for what, times in done.items() if times > 1), "")
 
 
 MODEL = PrepareModel

@@ -53,16 +53,25 @@ class Device:
     certain: bool = True
     """Whether the server must still know it: it may have been restarted without keeping it."""
     counter: Counter = field(init=False)
+    backup: Authenticator = field(init=False)
+    """The device as it was when it was enrolled."""
 
     def __post_init__(self) -> None:
         self.counter = Counter(self.first)
+        self.backup = self.passkey.authenticator.clone()
 
     def copy(self) -> Device:
-        twin = self.passkey.authenticator.clone()
-        passkey = Passkey(twin, self.passkey.origin, self.passkey.registration)
-        other = replace(self, passkey=passkey)
+        other = replace(self, passkey=self._passkey_of(self.passkey.authenticator.clone()))
         other.counter = self.counter
+        other.backup = self.backup
         return other
+
+    def roll_back(self) -> None:
+        """A backup is put back: the device counts again what it has counted before."""
+        self.passkey = self._passkey_of(self.backup.clone())
+
+    def _passkey_of(self, authenticator: Authenticator) -> Passkey:
+        return Passkey(authenticator, self.passkey.origin, self.passkey.registration)
 
     @property
     def transports(self) -> list[str]:
@@ -119,6 +128,7 @@ class Attempt:
     arguments: Any = None
     elsewhere: bool = False
     user: int | None = None
+    at_replica: bool = False
 
     @property
     def caller(self) -> int:
@@ -260,6 +270,9 @@ def expected(attempt: Attempt, now: datetime.datetime, *, restarted: bool) -> Ex
         breaks(Reason.CHALLENGE_EXPIRED, "4.8-06-challenge-unexpired", "the challenge is over")
     elif abs(now - expires) <= _CLOSE:
         left_open.add(Reason.CHALLENGE_EXPIRED)
+    if attempt.at_replica:
+        # Replicas need not know each other's challenges and passkeys; they know what was used.
+        left_open.update((Reason.CHALLENGE_UNKNOWN, Reason.UNKNOWN_CREDENTIAL))
     if over or restarted or not issued.certain:
         # A server may forget what is over; without a lasting store it forgets at a restart.
         left_open.add(Reason.CHALLENGE_UNKNOWN)

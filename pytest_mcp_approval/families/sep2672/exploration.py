@@ -8,18 +8,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from virtual_authenticator import WebAuthnError
+
 from ...wire import Reply, StdioTransport, race
 from ..base.driver import DriverError
-from ..base.exploration import AnyChange, EndOfWalk, is_internal_error, one_of, transition, which
+from ..base.exploration import (
+    AnyChange,
+    EndOfWalk,
+    LeftOut,
+    is_internal_error,
+    one_of,
+    transition,
+    which,
+)
 from ..base.fuzzing import fuzzed
 from ..base.message_changes import clearly_another
+from ..base.token_state import NO_REPLICAS
 from . import vocabulary as words
 from .driver import Approval, ListedTool, confirmed_enrolment
 from .expected_calls import (
     Attempt,
+    Device,
     Signed,
     changed_arguments,
     client_data_in,
+    counter_of,
     expected,
     same_call,
 )
@@ -90,6 +103,82 @@ class Sep2672Model(ChallengeModel):
     def call_as_other(self, number: int) -> None:
         signed: Signed = self.pick(self.signed[::-1], number)
         self._call(Attempt(signed, user=1 - signed.issued.user), "by the other user")
+
+    @transition(
+        "the call is made at another replica",
+        when="can_change_replica",
+        rules=("8.2.3-exactly-once",),
+        number=which(),
+    )
+    def call_at_replica(self, number: int) -> None:
+        signed: Signed = self.pick(self.signed[::-1], number)
+        if signed.issued.user:
+            raise LeftOut
+        there = self._at_replica()
+        attempt = Attempt(signed, at_replica=True)
+        outcome = there.call(attempt.challenge, signed.evidence)
+        self.answered(outcome.reply)
+        self.say(
+            f"evidence {self.signed.index(signed) + 1} is sent to another replica",
+            outcome.describe(),
+        )
+        self.checked("8.2.3-exactly-once")
+        self._compare(attempt, outcome)
+
+    def _at_replica(self) -> Approval:
+        """A conversation with a replica, which lasts as long as this walk."""
+        if self.replica is None:
+            others = self.take_time(self.target.replicas)
+            if not others:
+                self.target.remembered[NO_REPLICAS] = True
+                raise LeftOut
+            for one in others:
+                self.close_later(one.close)
+            self.replica = self.take_time(lambda: Approval(others[0]))
+        return self.replica
+
+    @transition(
+        "an approved call fails in its tool, and is sent again",
+        when="can_fail",
+        rules=("8.2.3-exactly-once",),
+        number=which(),
+        again=one_of(1, 2),
+    )
+    def fail_in_tool(self, number: int, again: int) -> None:
+        """The challenge was used, whatever came of the tool. A server may refuse such arguments
+        before it looks at the approval (reading): then nothing is said."""
+        failing = self.failing
+        tool: ListedTool = self.pick([one for one in self.tools if one.name in failing], number)
+        fitting = [one for one in self.devices if one.eligible(tool, 0) and one.certain]
+        if not fitting:
+            raise LeftOut
+        device: Device = self.pick(fitting, number)
+        try:
+            challenge = self.approval.challenge(tool.name, failing[tool.name])
+            evidence = device.passkey.sign(challenge)
+        except (DriverError, WebAuthnError, ValueError, KeyError, TypeError) as error:
+            raise EndOfWalk(f"no approval of a call that fails: {error}") from error
+        first = self.approval.call(challenge, evidence)
+        self.answered(first.reply)
+        self.say(f"{tool.name} is approved, and fails in its tool", first.describe())
+        if first.executed:
+            raise EndOfWalk("arguments that are said to fail do not")
+        if first.reason is not None:
+            return  # the gate refused it: the device may count again what it has counted before
+        device.counter.stored = max(device.counter.stored, counter_of(evidence["response"]))
+        self.checked("8.2.3-exactly-once")
+        for _ in range(again):
+            outcome = self.approval.call(challenge, evidence)
+            self.answered(outcome.reply)
+            self.say("", outcome.describe())
+            if outcome.executed or outcome.reason != Reason.CHALLENGE_CONSUMED:
+                raise self.broken(
+                    "8.2.3-exactly-once",
+                    "a tool that fails gives the approval back",
+                    sent=f"tools/call {tool.name} again, after the tool itself had refused it",
+                    expected=f"{words.ERROR_CODE} {Reason.CHALLENGE_CONSUMED}",
+                    got=outcome.describe(),
+                )
 
     @transition(
         "a gated tool is called without evidence",

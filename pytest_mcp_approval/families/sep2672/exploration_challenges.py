@@ -244,3 +244,11 @@ class ChallengeModel(EnrollmentModel):
             self.devices.append(chosen.copy())
             self.copies += 1
         self.say(f"{chosen.passkey.authenticator.profile.name} is copied, with its counter")
+
+    @transition("a passkey is rolled back", when="can_copy", device=which())
+    def roll_back(self, device: int) -> None:
+        """Restored from a backup, as after a repair: its counter is that of its enrollment."""
+        chosen: Device = self.pick(self.devices, device)
+        chosen.roll_back()
+        self.copies += 1
+        self.say(f"{chosen.passkey.authenticator.profile.name} is put back as it was when enrolled")

@@ -9,14 +9,17 @@ from __future__ import annotations
 import datetime
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 from ...target import Target
 from ...wire import Session, StdioTransport
 from ..base.exploration import EndOfWalk, Exercised, Model
+from ..base.token_state import NO_REPLICAS
 from .driver import Approval, ListedTool, Passkey
 from .expected_calls import Device, Issued, Signed
 from .health import honest_approval
+from .settings import settings_of
 
 MOST = 6
 """Of each thing in one walk."""
@@ -69,6 +72,7 @@ class StateModel(Model):
         self.pending: list[Pending] = []
         self.hashes: dict[bytes, tuple[str, bytes]] = {}
         self.restarted = False
+        self.replica: Approval | None = None
         self.copies = 0
         self.fuzzed = 0
         self.spoilt = 0
@@ -143,6 +147,20 @@ class StateModel(Model):
     @property
     def can_wait(self) -> bool:
         return self.clock_moves and (self.has_pending or self.has_unused)
+
+    @property
+    def can_change_replica(self) -> bool:
+        return self.has_signed and not self.target.remembered.get(NO_REPLICAS)
+
+    @cached_property
+    def failing(self) -> Mapping[str, Any]:
+        """By tool, arguments with which it fails after it was approved."""
+        return settings_of(self.target).failing
+
+    @property
+    def can_fail(self) -> bool:
+        named = any(one.name in self.failing for one in self.tools)
+        return named and self.has_device and self.may_spoil
 
     @property
     def may_fuzz(self) -> bool:

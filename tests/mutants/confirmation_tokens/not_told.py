@@ -12,6 +12,7 @@ from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.extension import ConfirmationExtension
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
+from pytest_mcp_approval.reference_server.confirmation_tokens.minting import SignedTokens
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
     AuditEntry,
     TokenRecord,
@@ -74,6 +75,43 @@ class RevokedTokensAreActive(ConfirmationGate):
     def state_of(self, record: TokenRecord) -> str:
         found = super().state_of(record)
         return "active" if found == "revoked" else found
+
+
+@broken(kills="7.3-status", because=r"after its end, then it[^§]*operation run")
+class TellsTheEndAnInstantEarly(ConfirmationGate):
+    """Calls a token expired at the last instant at which it still serves."""
+
+    def state_of(self, record: TokenRecord) -> str:
+        at_its_end = record.expires_at and self.clock.now() == self.last_instant(record.expires_at)
+        return "expired" if at_its_end else super().state_of(record)
+
+
+@broken(
+    kills="6.3-one-answer-for-unknown", because="introspection of a token[^§]*-32603", warned=True
+)
+class BreaksOnUnknownTokens(ConfirmationGate):
+    """Fails itself when it is asked about a token that it does not know."""
+
+    def status(self, token: Any, *, user: str) -> dict[str, Any]:
+        if self.look_up(token, user) is None:
+            raise RuntimeError("no such token")
+        return super().status(token, user=user)
+
+
+@broken(kills="1.3-flow", because="signed token 1 of 2, confirmed[^§]*TOKEN_INVALID")
+class SignsOneWayAndReadsAnother(SignedTokens):
+    """Takes none of the signatures that it makes."""
+
+    def is_genuine(self, given: bytes, signature: bytes) -> bool:
+        return super().is_genuine(given, signature[::-1])
+
+
+@broken(kills="7.2-revocation", because="revocation of a signed token[^§]*TOKEN_INVALID")
+class KnowsSignedTokensByTheirUse(SignedTokens):
+    """Finds a token that carries its payload only after it was used."""
+
+    def find_of(self, token: str, user: str) -> TokenRecord | None:
+        return self.store.get(token)
 
 
 @broken(kills="2.3-payload", because=r'that is true of it\noperation ""')

@@ -9,6 +9,7 @@ from pytest_mcp_approval.families.elicitation.vocabulary import Action
 from pytest_mcp_approval.reference_server.elicitation.forms import QuestionForm
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
 from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion, GatedCall
+from pytest_mcp_approval.reference_server.elicitation.refusals import RefusalReason
 from tests.mutants.elicitation.parts import HANDSHAKE, RAN, in_extension
 from tests.mutants.registry import mutant
 
@@ -428,3 +429,15 @@ class IsPoisonedByAnOddAnswer(ElicitationGate):
         assert all(isinstance(one, Mapping) for one in kept)
         kept.append(response)
         return super().answered(call, question, response)
+
+
+@mutant(kills="elicitation/accept-runs-once", because="filled in[^§]*not run")
+@in_extension
+class WantsNothingButTheYes(ElicitationGate):
+    """Refuses an answer in which somebody filled in what the form offers beside the yes."""
+
+    def approves(self, call: GatedCall, response: Mapping[str, Any]) -> bool:
+        form, content = call.tool.form, response.get("content")
+        if form is not None and isinstance(content, Mapping) and form.texts.keys() & content.keys():
+            self.refuse(call, RefusalReason.MALFORMED, "got more than a yes")
+        return super().approves(call, response)

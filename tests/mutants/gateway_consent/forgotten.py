@@ -326,3 +326,18 @@ class TellsSpentTools(Gateway):
         spent: set[Any] = self.__dict__.setdefault("spent", set())
         now = super().consented(caller, app)
         return [one for one in app.tools if one in now or (caller, app.id, one) in spent]
+
+
+@mutant(
+    kills="gateway_consent/consent-required",
+    because="nobody answered[^§]*a person could not decide",
+)
+@in_extension
+class NamesAPageThatIsOver(Decisions):
+    """Gives a caller the address of the question that they were asked first, also when its page is
+    over."""
+
+    def ask(self, caller: str, app_id: str, tool: str) -> ConsentQuestion:
+        first: dict[tuple[str, str, str], ConsentQuestion] = self.__dict__.setdefault("first", {})
+        question = super().ask(caller, app_id, tool)
+        return first.setdefault((caller, app_id, tool), question)

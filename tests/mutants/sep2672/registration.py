@@ -14,6 +14,7 @@ from webauthn.helpers.structs import AttestationObject, AuthenticatorData
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
+from pytest_mcp_approval.reference_server.sep2672.public_keys import RS256, algorithm_of
 from pytest_mcp_approval.reference_server.sep2672.records import EnrolmentRecord
 from pytest_mcp_approval.reference_server.sep2672.refusals import (
     ApprovalRefusal,
@@ -298,3 +299,16 @@ class DiesOfNonsense(ApprovalGate):
         if self.dead:
             raise ApprovalRefusal(Reason.VERIFICATION_FAILED, "out of order")
         return super().finish_enrolment(user, response)
+
+
+@mutant(
+    kills="sep2672/4.4.2-persisted",
+    because="RS256, which pubKeyCredParams offers[^§]*verification_failed",
+)
+class OffersWhatItDoesNotTake(RelyingParty):
+    """Offers RSA keys at registration, and has never learned to read one."""
+
+    def check_algorithm(self, public_key: bytes) -> None:
+        super().check_algorithm(public_key)
+        if algorithm_of(public_key) == RS256:
+            raise VerificationError("algorithm: got RS256, expected another one")
