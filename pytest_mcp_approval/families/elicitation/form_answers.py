@@ -167,12 +167,18 @@ def honest_content(schema: Any, tool: ElicitingTool) -> dict[str, Any]:
 
 
 def whole_content(schema: Any, tool: ElicitingTool) -> dict[str, Any]:
-    """The same with everything filled in that need not be; members that approve are left alone."""
+    """The same with what need not be filled in, as far as it can hardly change what is done: a
+    default that would count anyway, and a free text."""
     content = honest_content(schema, tool)
     for name, member in members_of(schema).items():
-        if name not in content and member.get("type") in ("string", "integer", "number"):
+        if name not in content and ("default" in member or _is_free_text(member)):
             content[name] = _value_for(name, member)
     return content
+
+
+def _is_free_text(member: Mapping[str, Any]) -> bool:
+    bound = ("enum", "oneOf", "anyOf", "format", "pattern")
+    return member.get("type") == "string" and not any(word in member for word in bound)
 
 
 def _value_for(name: str, member: Mapping[str, Any]) -> Any:

@@ -431,7 +431,7 @@ class IsPoisonedByAnOddAnswer(ElicitationGate):
         return super().answered(call, question, response)
 
 
-@mutant(kills="elicitation/accept-runs-once", because="filled in[^§]*not run")
+@mutant(kills="elicitation/accept-runs-once", because="filled in[^§]*not run", warned=True)
 @in_extension
 class WantsNothingButTheYes(ElicitationGate):
     """Refuses an answer in which somebody filled in what the form offers beside the yes."""
