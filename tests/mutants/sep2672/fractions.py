@@ -46,7 +46,7 @@ class TellsTheEndWithoutAZone(ApprovalGate):
         return {**told, "expiresAt": told["expiresAt"].rstrip("Z")}
 
 
-@mutant(kills="sep2672/4.4.2-confirmation-shape", because=r"^0 s apart|\n0 s apart")
+@mutant(kills="sep2672/4.4.2-confirmation-shape", because=r"(^|\n)(0|86400) s apart")
 class ConfirmsADay(ApprovalGate):
     """Writes the day as createdAt, without the time."""
 
