@@ -20,10 +20,11 @@ class ServedApplication:
     def __init__(self, app: Any, listening: socket.socket, **options: Any) -> None:
         import uvicorn  # here, so that it costs nothing if nothing is served
 
+        from .prompt_server import PromptServer
         from .request_deadline import RequestDeadline
 
         self.port = int(listening.getsockname()[1])
-        self._server = uvicorn.Server(uvicorn.Config(app, http=RequestDeadline, **options))
+        self._server = PromptServer(uvicorn.Config(app, http=RequestDeadline, **options))
         self._thread = threading.Thread(
             target=self._server.run,
             kwargs={"sockets": [listening]},
@@ -34,7 +35,7 @@ class ServedApplication:
         give_up = time.monotonic() + _SECONDS
         while not self._server.started:
             if not self._thread.is_alive() or time.monotonic() > give_up:
-                self._server.should_exit = True
+                self._server.leave()
                 listening.close()
                 raise ServingError(f"nothing serves port {self.port} of 127.0.0.1")
             time.sleep(0.001)
@@ -43,5 +44,5 @@ class ServedApplication:
         return self._thread.is_alive()
 
     def stop(self) -> None:
-        self._server.should_exit = True
+        self._server.leave()
         self._thread.join(_SECONDS)
