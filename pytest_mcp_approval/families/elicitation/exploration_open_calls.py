@@ -29,7 +29,7 @@ _ERROR = {"code": -32603, "message": "The person could not be asked"}
 
 
 @dataclass
-class OpenQuestion:
+class QuestionInACall:
     """A question, and the call that waits for its answer."""
 
     question: AskedQuestion
@@ -46,7 +46,7 @@ class OpenCallsModel(TokenModel):
 
     def __init__(self, target: Any, exercised: Exercised | None = None) -> None:
         super().__init__(target, exercised)
-        self.asked: list[OpenQuestion] = []
+        self.asked: list[QuestionInACall] = []
 
     # ---- what there is
 
@@ -62,7 +62,7 @@ class OpenCallsModel(TokenModel):
         return self.in_open_calls and len(self.waiting) < most and len(self.asked) < _MOST
 
     @property
-    def waiting(self) -> list[OpenQuestion]:
+    def waiting(self) -> list[QuestionInACall]:
         return [one for one in self.asked if not one.over]
 
     @property
@@ -107,7 +107,7 @@ class OpenCallsModel(TokenModel):
             self.driver.leave(came)
             raise LeftOut
         self.checked("asks-first")
-        self.asked.append(OpenQuestion(came, tool.name))
+        self.asked.append(QuestionInACall(came, tool.name))
         self.say(f"{tool.name} is called, and waits", f"question {len(self.asked)}")
 
     @transition(
@@ -119,7 +119,7 @@ class OpenCallsModel(TokenModel):
         action=one_of("accept", "accept", "decline", "cancel"),
     )
     def answer_inside(self, number: int, action: str) -> None:
-        chosen: OpenQuestion = self.pick(self.waiting, number)
+        chosen: QuestionInACall = self.pick(self.waiting, number)
         question, honest = chosen.question, action == "accept"
         response = question.response() if honest else question.response(Action(action), LEFT_OUT)
         outcome = self.driver.answer(question, response, honest=honest)
@@ -150,7 +150,7 @@ class OpenCallsModel(TokenModel):
     )
     def answer_too_late(self, number: int) -> None:
         over = [one for one in self.asked if one.over and one.question.pending is not None]
-        chosen: OpenQuestion = self.pick(over, number)
+        chosen: QuestionInACall = self.pick(over, number)
         if not chosen.question.pending.over:
             raise LeftOut
         outcome = self.driver.answer(chosen.question)
@@ -166,7 +166,7 @@ class OpenCallsModel(TokenModel):
     )
     def answer_oddly(self, number: int, kind: str) -> None:
         """Many servers pass over it and wait for another: then there is no answer yet."""
-        chosen: OpenQuestion = self.pick(self.waiting, number)
+        chosen: QuestionInACall = self.pick(self.waiting, number)
         question = chosen.question
         if kind == "an error":
             outcome = self.driver.answer(question, error=_ERROR, seconds=PASSED_OVER)
@@ -187,7 +187,7 @@ class OpenCallsModel(TokenModel):
         number=which(),
     )
     def answer_elsewhere(self, number: int) -> None:
-        chosen: OpenQuestion = self.pick([one for one in self.waiting if one.certain], number)
+        chosen: QuestionInACall = self.pick([one for one in self.waiting if one.certain], number)
         other = self.driver.new_client(name="pytest-mcp-approval, another conversation")
         outcome = self.driver.answer(chosen.question, session=other.session, seconds=PASSED_OVER)
         self._say_answered(chosen, "accept, in another conversation", outcome)
@@ -203,7 +203,7 @@ class OpenCallsModel(TokenModel):
         copies=one_of(2, 3, 5),
     )
     def answer_at_once(self, number: int, copies: int) -> None:
-        chosen: OpenQuestion = self.pick(self.waiting, number)
+        chosen: QuestionInACall = self.pick(self.waiting, number)
         question = chosen.question
         chosen.over = True
         _, runs = self.driver.runs_during(
@@ -231,7 +231,9 @@ class OpenCallsModel(TokenModel):
         """A tool that asks in a way that is not explored."""
         raise NotImplementedError
 
-    def _say_answered(self, chosen: OpenQuestion, what: str, outcome: ElicitationOutcome) -> None:
+    def _say_answered(
+        self, chosen: QuestionInACall, what: str, outcome: ElicitationOutcome
+    ) -> None:
         number = self.asked.index(chosen) + 1
         self.say(f"question {number}: {what}", outcome.describe())
 
