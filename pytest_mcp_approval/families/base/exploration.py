@@ -31,6 +31,7 @@ _INTERNAL_ERROR = -32603
 _SHARE_OF_RESTARTS = 0.1
 _QUICK_RESTARTS = 1.0
 """Seconds in all, which are never too many."""
+_NO_REPLICAS = "exploration: no replicas"
 _NO_ANSWER = (
     *(Outcome.NO_ANSWER, Outcome.CLOSED, Outcome.UNREACHABLE, Outcome.TOO_LARGE),
     *(Outcome.GARBAGE, Outcome.WRONG_ID),
@@ -368,6 +369,21 @@ class Model:
             return act()
         finally:
             spent.restarting += now() - began
+
+    def a_replica(self) -> Target:
+        """Another server over the same state, which lasts as long as this walk; `LeftOut` if there
+        is none."""
+        others = self.take_time(self.target.replicas)
+        if not others:
+            self.target.remembered[_NO_REPLICAS] = True
+            raise LeftOut
+        for one in others:
+            self.close_later(one.close)
+        return others[0]
+
+    @property
+    def may_have_replicas(self) -> bool:
+        return not self.target.remembered.get(_NO_REPLICAS)
 
     def move_clock(self, seconds: float) -> None:
         self.moved_clock = True

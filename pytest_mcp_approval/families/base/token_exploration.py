@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Self
 
 from ...catalogue import Grade
-from .exploration import LeftOut, one_of, transition, which
-from .token_state import NO_REPLICAS, HeldApproval
+from .exploration import one_of, transition, which
+from .token_state import HeldApproval
 from .token_uses import UsesModel
 
 
@@ -57,13 +57,8 @@ class TokenModel(UsesModel):
     def _at_replica(self) -> Self:
         """The same model at a replica, which lasts as long as this walk."""
         if self._replica is None:
-            others = self.take_time(self.target.replicas)
-            if not others:
-                self.target.remembered[NO_REPLICAS] = True
-                raise LeftOut
-            for one in others:
-                self.close_later(one.close)
-            self._replica = self.take_time(lambda: type(self)(others[0], self.exercised))
+            replica = self.a_replica()
+            self._replica = self.take_time(lambda: type(self)(replica, self.exercised))
             self.close_later(self._replica.close)
             self._replica.issued = self.issued
         there: Self = self._replica

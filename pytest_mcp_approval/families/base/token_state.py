@@ -17,7 +17,6 @@ from .exploration import EndOfWalk, Exercised, Model
 from .message_changes import clearly_another
 from .outcome import ObservedOutcome
 
-NO_REPLICAS = "exploration: no replicas"
 MOST = 8
 """Of approvals in one walk."""
 CLOSE = datetime.timedelta(seconds=3)
@@ -219,7 +218,7 @@ class ApprovalsModel(Model):
 
     @property
     def can_change_replica(self) -> bool:
-        return self.has_issued and not self.target.remembered.get(NO_REPLICAS)
+        return self.has_issued and self.may_have_replicas
 
     @property
     def can_fail(self) -> bool:

@@ -23,7 +23,6 @@ from ..base.exploration import (
 )
 from ..base.fuzzing import fuzzed
 from ..base.message_changes import clearly_another
-from ..base.token_state import NO_REPLICAS
 from . import vocabulary as words
 from .driver import Approval, ListedTool, confirmed_enrolment
 from .expected_calls import (
@@ -128,13 +127,8 @@ class Sep2672Model(ChallengeModel):
     def _at_replica(self) -> Approval:
         """A conversation with a replica, which lasts as long as this walk."""
         if self.replica is None:
-            others = self.take_time(self.target.replicas)
-            if not others:
-                self.target.remembered[NO_REPLICAS] = True
-                raise LeftOut
-            for one in others:
-                self.close_later(one.close)
-            self.replica = self.take_time(lambda: Approval(others[0]))
+            replica = self.a_replica()
+            self.replica = self.take_time(lambda: Approval(replica))
         return self.replica
 
     @transition(

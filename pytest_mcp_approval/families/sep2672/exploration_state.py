@@ -15,7 +15,6 @@ from typing import Any, ClassVar
 from ...target import Target
 from ...wire import Session, StdioTransport
 from ..base.exploration import EndOfWalk, Exercised, Model
-from ..base.token_state import NO_REPLICAS
 from .driver import Approval, ListedTool, Passkey
 from .expected_calls import Device, Issued, Signed
 from .health import honest_approval
@@ -150,7 +149,7 @@ class StateModel(Model):
 
     @property
     def can_change_replica(self) -> bool:
-        return self.has_signed and not self.target.remembered.get(NO_REPLICAS)
+        return self.has_signed and self.may_have_replicas
 
     @cached_property
     def failing(self) -> Mapping[str, Any]:

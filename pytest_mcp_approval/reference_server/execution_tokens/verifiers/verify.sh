@@ -79,6 +79,7 @@ if ((${#secret} <= 64)); then
     done
 else
     digest=$(printf '%s' "$secret" | sha256)
+    [[ $digest =~ ^[0-9a-f]{64} ]] || not_started "openssl failed"
     for ((i = 0; i < 64; i += 2)); do key+=($((0x${digest:i:2}))); done
 fi
 inner='' outer=''
@@ -91,6 +92,7 @@ unset secret key
 hmac() {
     local digest escaped='' i
     digest=$({ printf '%b' "$inner"; printf '%s' "$1"; } | sha256)
+    [[ $digest =~ ^[0-9a-f]{64} ]] || not_started "openssl failed"
     for ((i = 0; i < 64; i += 2)); do escaped+="\\x${digest:i:2}"; done
     digest=$(printf '%b' "$outer$escaped" | sha256)
     keyed_hash=${digest%% *}
