@@ -8,6 +8,7 @@ whoever uses this clock checks that it moves.
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import os
 import shutil
@@ -34,6 +35,7 @@ _PRELOAD = "DYLD_INSERT_LIBRARIES" if _MAC else "LD_PRELOAD"
 _PREFIXES = ("/usr", "/usr/local", "/opt/homebrew", "/opt/local")
 _REAL_TIME = "+0"
 _REPAIR = Path(__file__).parent / "faketime_repair"
+_SHARED_MEMORY = Path("/dev/shm")
 """For programs in Python: older versions of the library break their `time.sleep`."""
 
 
@@ -90,6 +92,7 @@ class FaketimeClock(StoppedClock):
         self._holder = TemporaryFolder("clock")
         self._file = Path(self._holder.name) / "time"
         self._tell(None)
+        _sweep()
 
     def environment(self, inherited: Mapping[str, str]) -> dict[str, str]:
         variables = {
@@ -114,12 +117,33 @@ class FaketimeClock(StoppedClock):
 
     def close(self) -> None:
         self._holder.cleanup()
+        _sweep()
 
     def _tell(self, instant: datetime.datetime | None) -> None:
         try:
             replace_file(self._file, _REAL_TIME if instant is None else _written(instant))
         except OSError as error:
             raise ClockError(f"faketime: {self._file}: {error.strerror}") from None
+
+
+def _sweep() -> None:
+    """Remove what libfaketime left of processes that were ended hard: releases before
+    FAKETIME_DISABLE_SHM fail in a later process that happens to get the same number."""
+    for path in _SHARED_MEMORY.glob("*faketime_s??_*"):
+        number = path.name.rpartition("_")[2]
+        with contextlib.suppress(OSError):
+            if number.isdecimal() and path.stat().st_uid == os.getuid() and not _lives(int(number)):
+                path.unlink()
+
+
+def _lives(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def _before(first: str, others: str | None, separator: str) -> str:

@@ -196,3 +196,17 @@ def test_the_variable_names_the_library(monkeypatch, tmp_path):
 
 def _none():
     raise AssertionError("something was asked for")
+
+
+def test_what_dead_processes_left_in_shared_memory_is_removed(tmp_path, monkeypatch):
+    """A later process with the same number would fail on it."""
+    monkeypatch.setattr(faketime_module, "_SHARED_MEMORY", tmp_path)
+    with subprocess.Popen([sys.executable, "-c", ""]) as ended:
+        ended.wait(60)
+    names = ("sem.faketime_sem_{}", "faketime_shm_{}")
+    left = [tmp_path / name.format(ended.pid) for name in names]
+    kept = [tmp_path / name.format(os.getpid()) for name in names] + [tmp_path / "faketime_shm_x"]
+    for path in [*left, *kept]:
+        path.touch()
+    FaketimeClock(tmp_path / "libfaketime.so.1").close()
+    assert sorted(tmp_path.iterdir()) == sorted(kept)
