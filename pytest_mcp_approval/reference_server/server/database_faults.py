@@ -51,7 +51,16 @@ def _state(error: BaseException | None) -> str:
     return str(getattr(getattr(error, "orig", None), "sqlstate", None) or "")
 
 
+def _is_undone(error: BaseException | None) -> bool:
+    """SQLite says "locked" without waiting where a reader wants to write after somebody else did,
+    or while what a dead process left is recovered; nothing is committed then either."""
+    name = str(getattr(getattr(error, "orig", None), "sqlite_errorname", ""))
+    return _state(error) in _UNDONE or name.startswith("SQLITE_BUSY")
+
+
 def _passes(error: SQLAlchemyError) -> bool:
+    if _is_undone(error):
+        return True
     if isinstance(error, DBAPIError) and error.connection_invalidated:
         return True
     if _state(error) in _PASSES:
@@ -95,7 +104,7 @@ def in_transaction(
             try:
                 connection.commit()
             except SQLAlchemyError as error:
-                if _state(error) in _UNDONE:
+                if _is_undone(error):
                     raise NotCommittedError from error
                 raise
             return done
@@ -115,7 +124,7 @@ def _patiently(attempt: Callable[[], Given], drop_connections: Callable[[], None
                 assert isinstance(error, SQLAlchemyError)
                 if not _passes(error) or time.monotonic() + pause > give_up:
                     raise error from None
-                if _state(error) not in _UNDONE:
+                if not _is_undone(error):
                     drop_connections()  # others may lead to the server that is gone, too
             logger.warning("the database failed; it is tried again in %.2f s", pause)
             time.sleep(pause)
