@@ -142,7 +142,7 @@ def _lives(process: int) -> bool:
     except ProcessLookupError:
         return False
     except (OSError, OverflowError):
-        return True
+        pass  # somebody else's, or none that there can be
     return True
 
 

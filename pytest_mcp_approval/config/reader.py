@@ -161,9 +161,8 @@ def read(kind: type[Kind], given: Any, place: Place) -> Kind:
     key = _key_of(kind, given, place)
     if key in _TABLES:
         return cast(Kind, _TABLES[key])
-    told = len(place.sources.old)
     found = _read(kind, given, place)
-    if key is not None and len(place.sources.old) == told:  # else it must be told again
+    if key is not None and not place.sources.old:  # else another run must be told, too
         if len(_TABLES) >= _MOST_TABLES:
             _TABLES.clear()
         _TABLES[key] = found

@@ -52,10 +52,10 @@ class RunRecord:
         recording.begin_run()
         self.started = datetime.datetime.now(datetime.UTC)
         self._began = now()
-        self._tells_all = any(path.suffix.lower() == ".html" for path in self.settings.reports)
+        kinds = {path.suffix.lower() for path in self.settings.reports}
+        self._tells_all = ".html" in kinds
         """Only the HTML page shows what was said in checks that are in order."""
-        self._tells_wrong = self._tells_all or self.settings.findings is not None
-        self._tells_wrong |= any(path.suffix.lower() == ".json" for path in self.settings.reports)
+        self._tells_wrong = self.settings.findings is not None or bool(kinds & {".html", ".json"})
         self.lines: list[tuple[str, bool]] = []
         """Lines for the terminal, each with whether it is bad news."""
 
