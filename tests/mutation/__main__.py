@@ -187,9 +187,10 @@ def known_in(file: Path) -> dict[str, dict[str, Any]]:
 
 
 def covered(family: str, folder: Path) -> Path:
-    """The file that says which scenario runs which lines. It is good until one of them changes."""
+    """The file that says which scenario runs which lines. It is good until one of them changes, or
+    the folder that they are in."""
     read = [*map(source_of, module_names(family)), *registered(family).scenarios.glob("*.py")]
-    content = b"".join(path.read_bytes() for path in sorted(read))
+    content = b"".join((bytes(ROOT), *(path.read_bytes() for path in sorted(read))))
     file = folder / f"{family}-{hashlib.sha256(content).hexdigest()[:12]}.json"
     if file.exists():
         return file
