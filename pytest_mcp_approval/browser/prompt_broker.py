@@ -30,8 +30,9 @@ LONGEST = 1_000_000
 MOST_PROMPTS = 1_000
 """Of one test; a page that asks more often is refused."""
 _LONGEST_ID = 64
-_STEP = 5.0
-"""Milliseconds between two looks at what is waited for."""
+_STEP = 25.0
+"""Milliseconds between two looks at what is waited for. Each look asks the driver, the browser and
+the page several times: looking more often costs more than it gains."""
 _GARBLED: Instruction = {"do": "throw", "name": "TypeError", "message": "The request is malformed."}
 _KINDS = ("create", "get")
 

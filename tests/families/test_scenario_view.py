@@ -6,6 +6,7 @@ import pytest
 
 from pytest_mcp_approval.catalogue import Finding, Grade, NotVerified
 from pytest_mcp_approval.config.settings import Settings
+from pytest_mcp_approval.families.base import scenario
 from pytest_mcp_approval.families.base.scenario import ScenarioView
 from pytest_mcp_approval.target import open_target
 
@@ -62,3 +63,12 @@ def test_a_long_list_is_cut(view: ScenarioView) -> None:
 
 def test_nothing_found_is_nothing_told(view: ScenarioView) -> None:
     assert _try_all(view, None, None) == 2
+
+
+def test_a_server_that_answers_nothing_is_not_waited_for_again_and_again(
+    view: ScenarioView, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(scenario, "_WAITED", 0.0)
+    with pytest.raises(Finding) as caught:
+        _try_all(view, None, None, None, *[Grade.BROKEN] * 40)
+    assert caught.value.got == "BROKEN; also shape 4: BROKEN"

@@ -129,6 +129,7 @@ def _judged(
         select=[mutant.kills],
         findings="none",
         **({} if mutant.protocol is None else {"protocol": mutant.protocol}),
+        **({} if mutant.timeout is None else {"timeout": mutant.timeout}),
         browser=None if on_a_page else "none",
     )
     return judged

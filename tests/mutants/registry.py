@@ -48,6 +48,8 @@ class Mutant:
 
     client: bool = False
     """Whether it is a client, for which the suite plays the server."""
+    timeout: float | None = None
+    """Seconds that the suite waits for an answer of a server that gives none."""
 
     def target_in(self, folder: Path) -> str:
         """As --mcp-approval-target names it; what has to be made for that is made in `folder`."""
@@ -98,7 +100,12 @@ def is_warned(mutant: Mutant) -> bool:
 
 
 def mutant(
-    *, kills: str, because: str, warned: bool = False, protocol: str | None = None
+    *,
+    kills: str,
+    because: str,
+    warned: bool = False,
+    protocol: str | None = None,
+    timeout: float | None = None,
 ) -> Callable[[Any], Any]:
     """Registers a broken part, and puts the factory of a server that has it in its place."""
 
@@ -107,8 +114,8 @@ def mutant(
         made.mcp_approval_target = ReferenceTarget  # as which the suite then opens it
         made.part = part
         words = inspect.getdoc(part) or "no words for it"
-        found = Mutant(part.__name__, part.__module__, kills, because, words, warned, protocol)
-        register(found)
+        name, module = part.__name__, part.__module__
+        register(Mutant(name, module, kills, because, words, warned, protocol, timeout=timeout))
         return made
 
     return decorate

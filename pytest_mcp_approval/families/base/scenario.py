@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import NoReturn
 
 import pytest
@@ -17,6 +18,7 @@ from ...catalogue import Finding, Grade, NotApplicable, NotVerified
 from ...catalogue.marking import WARNINGS, rules_of
 from ...clock import ClockControl
 from ...config.settings import PREFIX
+from ...support.deadline import Deadline
 from ...target import Target
 from ...wire import Patience, keeping
 from .driver import DriverError
@@ -31,11 +33,20 @@ CloseLater = Callable[[Callable[[], object]], object]
 
 _LISTED = 12
 """How many findings are listed after the worst one; the others are counted."""
+_WAITED = 5.0
+"""Seconds of an expectation that came to nothing because no answer came."""
+_WAITS = 2
+"""How many of these a scenario makes: a server that answers nothing would take a time-out for each
+of its expectations."""
 
 
 class HonestStepRefused(NotVerified):
     """The target refused what it should serve. Without it nothing else can be judged, unless the
     rule itself is about it: see `ScenarioView.promised`."""
+
+
+class _Enough(Exception):  # noqa: N818  # no error of anybody
+    """It is broken, and does not answer."""
 
 
 class Several:
@@ -49,13 +60,32 @@ class Several:
 
     def __init__(self) -> None:
         self._found: list[tuple[str, Finding]] = []
+        self._waits = 0
+
+    @classmethod
+    @contextlib.contextmanager
+    def tried(cls) -> Iterator[Several]:
+        """Around all of them."""
+        several = cls()
+        try:
+            yield several
+        except _Enough:
+            pass
+        except (NotVerified, NotApplicable):
+            several.settle()  # raise what was found before
+            raise
+        several.settle()
 
     @contextlib.contextmanager
     def one(self, name: str = "") -> Iterator[None]:
         """Around one expectation; a finding is kept, and the next one is still tried."""
+        if self._waits == _WAITS:
+            raise _Enough
+        deadline = Deadline(_WAITED)
         try:
             yield
         except Finding as finding:
+            self._waits += deadline.passed
             self._found.append((name or finding.sent, finding))
 
     def settle(self) -> None:
@@ -158,17 +188,10 @@ class ScenarioView:
         """Whatever the target answers, nothing may have run or be reported as run."""
         expect_nothing_ran(outcome, sent=sent)
 
-    @contextlib.contextmanager
-    def several(self) -> Iterator[Several]:
+    def several(self) -> AbstractContextManager[Several]:
         """For a loop over variants: goes on after a finding, and raises the worst one at the
         end."""
-        found = Several()
-        try:
-            yield found
-        except (NotVerified, NotApplicable):
-            found.settle()  # raise what was found before
-            raise
-        found.settle()
+        return Several.tried()
 
 
 def finding_of(

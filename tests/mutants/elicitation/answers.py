@@ -40,7 +40,7 @@ class LooksAtContentAlone(_LooksAtContent):
     """Goes by the content of the form, and not by what the person did with it."""
 
 
-@mutant(kills=DECLINE, because=RAN, protocol=HANDSHAKE)
+@mutant(kills=DECLINE, because=RAN, protocol=HANDSHAKE, timeout=2.0)
 @in_extension
 class LooksAtContentAloneInside(_LooksAtContent):
     """The same in an open call."""
@@ -90,7 +90,7 @@ class TakesAllButANo(_AllButNo):
     """Every action that is neither decline nor cancel counts as accept."""
 
 
-@mutant(kills=UNKNOWN_ACTION, because=RAN, protocol=HANDSHAKE)
+@mutant(kills=UNKNOWN_ACTION, because=RAN, protocol=HANDSHAKE, timeout=2.0)
 @in_extension
 class TakesAllButANoInside(_AllButNo):
     """The same in an open call."""
@@ -107,7 +107,7 @@ class FoldsTheAction(ElicitationGate):
         return super().read_action(call, response)
 
 
-@mutant(kills=UNKNOWN_ACTION, because=RAN, protocol=HANDSHAKE)
+@mutant(kills=UNKNOWN_ACTION, because=RAN, protocol=HANDSHAKE, timeout=2.0)
 @in_extension
 class ReadsTheBeginningOfAnAction(ElicitationGate):
     """Whatever begins with accept is one, such as "accepted"."""
@@ -130,7 +130,7 @@ class TakesAListOfActions(ElicitationGate):
         return super().read_action(call, response)
 
 
-@mutant(kills=UNKNOWN_ACTION, because=RAN, protocol=HANDSHAKE)
+@mutant(kills=UNKNOWN_ACTION, because=RAN, protocol=HANDSHAKE, timeout=2.0)
 @in_extension
 class AcceptsWithoutAnAction(ElicitationGate):
     """An answer that has content and no action was accepted, else there would be no content."""

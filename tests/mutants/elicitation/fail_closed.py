@@ -262,7 +262,7 @@ class AnEndedSessionIsConsent(_RunsUnanswered):
         return reply.kind is ReplyKind.GONE or "closed" in str(reply.error).lower()
 
 
-@mutant(kills=SILENT, because="the call is still open", protocol=HANDSHAKE)
+@mutant(kills=SILENT, because="the call is still open", protocol=HANDSHAKE, timeout=2.0)
 @in_extension
 class NeverGivesUp(ElicitationGate):
     """Never gives a question up."""

@@ -70,7 +70,12 @@ class ASiblingRenews(ElicitationGate):
         super().check_unexpired(call, replace(state, expires_at=max(last, state.expires_at)))
 
 
-@mutant(kills="elicitation/client-silent", because="the call is still open", protocol=HANDSHAKE)
+@mutant(
+    kills="elicitation/client-silent",
+    because="the call is still open",
+    protocol=HANDSHAKE,
+    timeout=2.0,
+)
 @in_extension
 class AsksAgainInsideForEver(ElicitationGate):
     """When nobody answers in time, it puts the same question again, without end."""

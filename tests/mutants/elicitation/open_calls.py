@@ -120,7 +120,7 @@ class AnyAnswerWillDo(_Overhears):
                 came.set_result(message["result"])
 
 
-@mutant(kills=PENDING, because="2 runs", protocol=HANDSHAKE)
+@mutant(kills=PENDING, because="2 runs", protocol=HANDSHAKE, timeout=2.0)
 class OnePendingQuestion(_Overhears):
     """Has room for one open question: an answer reaches the call that asked last."""
 
@@ -133,7 +133,12 @@ class OnePendingQuestion(_Overhears):
             came.set_result(message["result"])
 
 
-@mutant(kills=PENDING, because="no answer|nothing within|not served|waits", protocol=HANDSHAKE)
+@mutant(
+    kills=PENDING,
+    because="no answer|nothing within|not served|waits",
+    protocol=HANDSHAKE,
+    timeout=2.0,
+)
 class ServesOneAtATime(ReferenceServer):
     """Serves no other tool while a question is open."""
 

@@ -52,7 +52,7 @@ class AnyCapabilityCounts(ElicitationGate):
         return super().modes_of(call) | (frozenset(Mode) if set(more) else frozenset())
 
 
-@mutant(kills="elicitation/first-shot", because=RAN, protocol=HANDSHAKE)
+@mutant(kills="elicitation/first-shot", because=RAN, protocol=HANDSHAKE, timeout=2.0)
 @in_extension
 class TakesRetriesInsideCalls(ElicitationGate):
     """In the handshake era it also takes answers in the call, as later revisions do, and there are
