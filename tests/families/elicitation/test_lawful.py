@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from pytest_mcp_approval.catalogue import Verdict
+from pytest_mcp_approval.families.elicitation import driver
 from tests.inner_runs import Verdicts, plugin_options
 
 SETTINGS = """
@@ -44,6 +45,30 @@ def test_a_server_that_asks_twice_and_says_no_in_plain_words(pytester: pytest.Py
     assert {name for name, *_ in bad} <= {"test_a_question_can_be_answered_for_a_short_time"}, bad
     passed = [one for one in found if one["verdict"] == Verdict.PASSED]
     assert len(passed) > 40
+
+
+def test_a_replica_may_win_a_race_and_note_that_itself_alone(
+    pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+):
+    """Of the reference each replica lists its own effects."""
+    together = driver.race_replicas
+
+    def the_last_one_first(calls):
+        behind = [one for one in calls if one[0] is calls[-1][0]]
+        ahead = [one for one in calls if one[0] is not calls[-1][0]]
+        return [*together(behind), *together(ahead)]
+
+    monkeypatch.setattr(driver, "race_replicas", the_last_one_first)
+    collected = Verdicts()
+    pytester.inline_run(
+        "mcp-approval/elicitation/test_single_use.py::test_of_many_at_two_replicas_one_runs",
+        "-p",
+        "no:cacheprovider",
+        *plugin_options(),
+        "--mcp-approval-target=reference:http",
+        plugins=[collected],
+    )
+    assert [(one["verdict"], one["why"]) for one in collected.found] == [(Verdict.PASSED, "")]
 
 
 OWN_TEST = """
