@@ -52,6 +52,11 @@ CASES: dict[str, tuple[str, str, Walk]] = {
         "url-accept-is-not-done",
         [APPROVE_PAGE, ("go_to_page", {"number": 0, "approves": False}), CALL],
     ),
+    "WhoeverHasTheLink": (
+        "elicitation",
+        "url-other-person",
+        [APPROVE_PAGE, ("other_at_page", {"number": 0}), CALL],
+    ),
     # ---- a back end that fails
     "RolledBackWithTheOperation": (
         "confirmation_tokens",
@@ -110,11 +115,18 @@ CASES: dict[str, tuple[str, str, Walk]] = {
 HANDSHAKE = "2025-11-25"
 WAIT: tuple[str, dict[str, Any]] = ("open_call", {"number": 0})
 YES = ("answer_inside", {"number": 0, "action": "accept"})
+WAIT_FOR_PAGE: tuple[str, dict[str, Any]] = ("open_call", {"number": 4})
+OTHER_AT_PAGE: tuple[str, dict[str, Any]] = ("other_at_page", {"number": 0})
+NO_ON_PAGE = ("go_to_page_inside", {"number": 0, "approves": False})
 OPEN_CALLS: dict[str, tuple[str, Walk]] = {
     "OneTableForAllSessions": ("state-session", [WAIT, ("answer_elsewhere", {"number": 0})]),
     "AnyAnswerWillDo": ("state-session", [WAIT, ("answer_elsewhere", {"number": 0})]),
     "RunsBeforeAndAfterTheMark": ("accept-runs-once", [WAIT, YES]),
     "OnePendingQuestion": ("accept-runs-once", [WAIT, WAIT, YES, YES]),
+    # ---- pages
+    "AcceptIsDoneInside": ("url-accept-is-not-done", [WAIT_FOR_PAGE, YES]),
+    "ADeclineOnThePageIsAnAnswer": ("url-accept-is-not-done", [WAIT_FOR_PAGE, YES, NO_ON_PAGE]),
+    "WhoeverHasTheLinkInside": ("url-other-person", [WAIT_FOR_PAGE, OTHER_AT_PAGE, YES]),
 }
 """Of elicitation in the handshake era, where a call waits for its answer."""
 
@@ -122,11 +134,8 @@ OPEN_CALLS: dict[str, tuple[str, Walk]] = {
 @pytest.mark.parametrize("name", OPEN_CALLS)
 def test_a_walk_of_open_calls_tells_a_broken_server_from_a_healthy_one(name):
     rule, walk = OPEN_CALLS[name]
-    odd = ("answer_oddly", {"number": 0, "kind": "yes"})
-    late = ("answer_too_late", {"number": 0})
     with opened(protocol=HANDSHAKE) as target:
-        told = run_walk(target, "elicitation", [*walk, late, WAIT, odd])
-    assert len(told) == len(walk) + 2 + ("answer_elsewhere" not in str(walk))
+        assert len(run_walk(target, "elicitation", walk)) == len(walk)
     with opened(mutant(name), HANDSHAKE) as target, pytest.raises(BrokenRule) as raised:
         run_walk(target, "elicitation", walk)
     assert raised.value.rule == f"elicitation/{rule}"
@@ -141,3 +150,26 @@ def test_a_walk_tells_a_broken_server_from_a_healthy_one(name):
     with opened(mutant(name)) as target, pytest.raises(BrokenRule) as raised:
         run_walk(target, family, walk)
     assert raised.value.rule in {f"{family}/{rule}" for rule in rules.split("|")}
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_call_with_a_page_runs_when_both_have_agreed(first):
+    """The client, and the person on the page, in either order."""
+    yes_on_page = ("go_to_page_inside", {"number": 0, "approves": True})
+    both = [YES, yes_on_page]
+    with opened(protocol=HANDSHAKE) as target:
+        told = run_walk(target, "elicitation", [WAIT_FOR_PAGE, both[first], both[1 - first]])
+    assert "done" not in told[1]
+    assert '"done": true' in told[2]
+
+
+def test_odd_and_late_answers_in_a_healthy_server():
+    odd = ("answer_oddly", {"number": 0, "kind": "yes"})
+    late = ("answer_too_late", {"number": 0})
+    with opened(protocol=HANDSHAKE) as target:
+        assert len(run_walk(target, "elicitation", [WAIT, YES, late, WAIT, odd])) == 5
+
+
+def test_a_revision_without_pages_leaves_out_tools_that_need_them():
+    with opened(protocol="2025-06-18") as target:
+        assert run_walk(target, "elicitation", [WAIT_FOR_PAGE]) == ()
