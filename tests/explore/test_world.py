@@ -23,6 +23,8 @@ AT_REPLICA = ("call_at_replica", {"number": 0})
 AS_OTHER = ("call_as_other", {"number": 0})
 FOR_SESSION = ("issue_for_session", {"number": 0})
 IN_SESSION: tuple[str, dict[str, Any]] = ("use_in_session", {"number": 0, "elsewhere": False})
+PAUSE = ("pause", {"number": 0})
+END_PAUSE = ("end_pause", {"number": 0})
 READ_AUDIT: tuple[str, dict[str, Any]] = ("read_audit", {})
 FAIL = ("fail_in_tool", {"number": 0})
 FAIL_AGAIN = ("send_failed_again", {"number": 0})
@@ -82,6 +84,37 @@ CASES: dict[str, tuple[str, str, Walk]] = {
     ),
     "OneUseTooMany": ("confirmation_tokens", "5.4-session-bound", [FOR_SESSION, *[IN_SESSION] * 4]),
     "OneUseTooFew": ("confirmation_tokens", "5.4-session-scope", [FOR_SESSION, *[IN_SESSION] * 3]),
+    # ---- tokens of quotas
+    "QuotaTokensServeOnAndOn": (
+        "confirmation_tokens",
+        "2.1-quota",
+        [PAUSE, END_PAUSE, END_PAUSE],
+    ),
+    "QuotaTokensIgnoreParameters": (
+        "confirmation_tokens",
+        "2.1-quota",
+        [PAUSE, ("end_pause_wrongly", {"number": 0, "how": "parameters"})],
+    ),
+    "APauseTokenEndsAllPauses": (
+        "confirmation_tokens",
+        "2.1-quota",
+        [PAUSE, ("end_pause_wrongly", {"number": 0, "how": "operation"})],
+    ),
+    "AnyTokenEndsAPause": (
+        "confirmation_tokens",
+        "2.1-quota",
+        [PAUSE, ("end_pause_wrongly", {"number": 0, "how": "confirmation token"})],
+    ),
+    "APauseTokenConfirmsAnything": (
+        "confirmation_tokens",
+        "2.1-quota",
+        [PAUSE, ("confirm_with_pause", {"number": 0, "call": 0})],
+    ),
+    "RevokedQuotaTokensGoOn": (
+        "confirmation_tokens",
+        "5.3-revoked",
+        [PAUSE, ("revoke_pause", {"number": 0}), END_PAUSE],
+    ),
     # ---- what is written down
     "RedemptionNotLogged": ("confirmation_tokens", "6.4-audit", [APPROVE, CALL, READ_AUDIT]),
     "ReplaysAreNotLogged": (
