@@ -20,6 +20,7 @@ APPROVE_PAGE = ("approve", {"number": 4})
 CALL = ("call", {"number": 0})
 REPLAY = ("replay", {"number": 0})
 AT_REPLICA = ("call_at_replica", {"number": 0})
+SHARE_KEY: tuple[str, dict[str, Any]] = ("share_key", {})
 AS_OTHER = ("call_as_other", {"number": 0})
 FOR_SESSION = ("issue_for_session", {"number": 0})
 IN_SESSION: tuple[str, dict[str, Any]] = ("use_in_session", {"number": 0, "elsewhere": False})
@@ -36,6 +37,21 @@ CASES: dict[str, tuple[str, str, Walk]] = {
         "confirmation_tokens",
         "6.1-replay|4.1-not-consumed",
         [APPROVE, AT_REPLICA, REPLAY],
+    ),
+    "LocksItselfOnly": (
+        "confirmation_tokens",
+        "6.1-replay",
+        [APPROVE, ("at_once_over_replicas", {"number": 0, "copies": 2})],
+    ),
+    "KnowsItsOwnPreviews": (
+        "prepare_confirm",
+        "one-time",
+        [SHARE_KEY, APPROVE, AT_REPLICA, REPLAY],
+    ),
+    "LocksThisProcessOnly": (
+        "prepare_confirm",
+        "concurrent",
+        [SHARE_KEY, APPROVE, ("at_once_over_replicas", {"number": 0, "copies": 2})],
     ),
     "KeepsNoncesInMemory": ("execution_tokens", "nonce-replay", [APPROVE, CALL, AT_REPLICA]),
     "RemembersUsePerProcess": (
