@@ -26,18 +26,20 @@ def call(tool: int, client: int = 0) -> Step:
     return "call", {"client": client, "tool": tool}
 
 
-def let_in(tool: int) -> list[Step]:
-    return [call(tool), ALWAYS, call(tool), AUTHORISE, call(tool)]
+def let_in(tool: int) -> Step:
+    return "let_in", {"client": 0, "tool": tool}
 
 
 CASES: dict[str, tuple[str, list[Step]]] = {
     "TakesConsentForAuthorisation": ("two-layers", [GIVE, call(KEY), ALWAYS, call(KEY)]),
     "LooksWhetherTheAppIsThere": ("two-layers", [GIVE, call(KEY)]),
-    "TrustsAuthorisedApps": ("two-layers", [GIVE, *let_in(OAUTH), call(OAUTH_WIPE)]),
-    "AsksForTheKeyEveryTime": ("api-key", [GIVE, *let_in(KEY), call(KEY)]),
-    "KeepsKeysInMind": ("api-key", [GIVE, *let_in(KEY), RESTART, call(KEY)]),
-    "ForgetsKeysWhenAnAppFails": ("api-key", [GIVE, *let_in(KEY), BREAK_DOWN, call(KEY)]),
-    "KeepsTheFirstToken": ("app-credential", [GIVE, *let_in(OFFICE), HALF_A_DAY, call(OFFICE)]),
+    "TrustsAuthorisedApps": ("two-layers", [GIVE, let_in(OAUTH), call(OAUTH_WIPE)]),
+    "AsksForTheKeyEveryTime": ("api-key", [GIVE, let_in(KEY), call(KEY)]),
+    "KeepsKeysInMind": ("api-key", [GIVE, let_in(KEY), RESTART, call(KEY)]),
+    "ForgetsKeysWhenAnAppFails": ("api-key", [GIVE, let_in(KEY), BREAK_DOWN, call(KEY)]),
+    "PutsTheKeyIntoBoth": ("api-key", [GIVE, let_in(KEY)]),
+    "SendsTheSecretAlong": ("app-credential", [GIVE, let_in(OFFICE)]),
+    "KeepsTheFirstToken": ("app-credential", [GIVE, let_in(OFFICE), HALF_A_DAY, call(OFFICE)]),
     "TellsAllTools": (
         "aai-tools-only-consented",
         [GIVE, call(OAUTH), ALWAYS, call(OAUTH), AUTHORISE],

@@ -72,7 +72,9 @@ class GatewayModel(AppsModel):
         tool=which(11),
     )
     def call(self, client: int, tool: int) -> None:
-        chosen: SafeTool = self.pick(self.tools, tool)
+        self._call(client, self.pick(self.tools, tool))
+
+    def _call(self, client: int, chosen: SafeTool) -> ClientStand:
         stand = self.stand(client, chosen)
         before = self.seen_by_apps()
         outcome = self.client(client).call(chosen)
@@ -81,6 +83,26 @@ class GatewayModel(AppsModel):
         if is_own(chosen):
             self.compare_app(stand, outcome, client, chosen, before)
         self._compare(stand, outcome, client, chosen)
+        return stand
+
+    @transition(
+        "a client is let into an app",
+        when="has_apps",
+        rules=("api-key", "app-credential", "aai-tools-only-consented"),
+        weight=2,
+        client=which(1),
+        tool=which(11),
+    )
+    def let_in(self, client: int, tool: int) -> None:
+        """All the way, as far as it is not made yet: consent, the app's authorisation, a call."""
+        chosen: SafeTool = self.pick(self.app_tools, tool)
+        stand = self._call(client, chosen)
+        if stand.asked is not None:
+            self._decide(client, chosen.name, "tool", remember=True)
+            self._call(client, chosen)
+        if stand.needed is not None:
+            self.authorise_at(client, chosen.name)
+            self._call(client, chosen)
 
     def _compare(
         self, stand: ClientStand, outcome: GatewayOutcome, client: int, tool: SafeTool
@@ -204,10 +226,13 @@ class GatewayModel(AppsModel):
     def decide(self, number: int, choice: str, remember: bool) -> None:
         open_ones = [key for key, one in self.stands.items() if one.asked is not None]
         client, name = self.pick(open_ones, number)
+        # What one for all tools does that is not remembered is left open.
+        self._decide(client, name, choice, remember=remember or choice == "all")
+
+    def _decide(self, client: int, name: str, choice: str, *, remember: bool) -> None:
         stand = self.stands[client, name]
         asked, stand.asked = stand.asked, None
         assert asked is not None
-        remember = remember or choice == "all"  # what an unremembered one does is left open
         self.say(
             f"client {client + 1}, {name}: {choice}{', remembered' if remember else ', this once'}"
         )

@@ -70,7 +70,7 @@ class AppsModel(GatewayState):
         begins = self.apps is None and not self.stands
         return begins and not known and table.takes_apps and table.auth != ()
 
-    @transition("the gateway is given apps of the suite's own", when="can_have_apps", weight=2)
+    @transition("the gateway is given apps of the suite's own", when="can_have_apps", weight=3)
     def give_apps(self) -> None:
         """The same gateway with more apps, at the beginning of a walk."""
         view = Consents(self.driver, lambda _: None, self.close_later)
@@ -86,6 +86,10 @@ class AppsModel(GatewayState):
         self.say("the gateway is given apps", ", ".join(names))
 
     @property
+    def has_apps(self) -> bool:
+        return self.apps is not None
+
+    @property
     def has_needed(self) -> bool:
         return any(one.needed is not None for one in self.stands.values())
 
@@ -98,7 +102,9 @@ class AppsModel(GatewayState):
     )
     def authorise(self, number: int) -> None:
         needing = [key for key, one in self.stands.items() if one.needed is not None]
-        client, name = self.pick(needing, number)
+        self.authorise_at(*self.pick(needing, number))
+
+    def authorise_at(self, client: int, name: str) -> None:
         stand = self.stands[client, name]
         needed, stand.needed = stand.needed, None
         tool = next(one for one in self.app_tools if one.name == name)
