@@ -35,7 +35,6 @@ class PausedCall:
     issued: IssuedToken
     operation: NamedOperation
     over: datetime.datetime | None
-    good_until: datetime.datetime | None
     used: bool = False
     revoked: bool = False
     certain: bool = True
@@ -70,18 +69,23 @@ class QuotaTokensModel(SessionTokensModel):
     def pause(self, number: int) -> None:
         operation: NamedOperation = self.pick(self.pausing(), number)
         issued = self._pause(operation)
-        over, end = self.end_of(issued)
-        self.paused.append(PausedCall(issued, operation, over, end))
-        self.say(f"{operation.name} is called until it pauses", f"pause {len(self.paused)}")
+        known = any(one.issued.token == issued.token for one in self.paused)
+        if not known:  # asking again may give the same token
+            self.paused.append(PausedCall(issued, operation, self.end_of(issued)[0]))
+        told = "the same token" if known else f"pause {len(self.paused)}"
+        self.say(f"{operation.name} is called until it pauses", told)
 
     def _pause(self, operation: NamedOperation) -> IssuedToken:
-        """What paused before may have been ended by it."""
-        for one in self.paused:
-            one.certain = one.certain and one.operation.name != operation.name
+        self._unsettle(operation)
         try:
             return self.driver.paused(operation.name, operation.params)
         except DriverError as error:
             raise EndOfWalk(str(error)) from error
+
+    def _unsettle(self, operation: NamedOperation) -> None:
+        """What is done with an operation may end its pauses, and what served for them."""
+        for one in self.paused:
+            one.certain = one.certain and one.operation.name != operation.name
 
     @transition(
         "the token of a pause is used",
@@ -97,7 +101,8 @@ class QuotaTokensModel(SessionTokensModel):
             self._pause(chosen.operation)
         outcome = self.driver.redeem(chosen.issued)
         self._say_used(chosen, "is used", outcome)
-        must_serve, chosen.certain = self._must_serve_pause(chosen), False
+        must_serve = chosen.certain
+        self._unsettle(chosen.operation)
         if outcome.executed:
             chosen.used = True
         if rule:
@@ -187,11 +192,6 @@ class QuotaTokensModel(SessionTokensModel):
             return self.rules.expired, "a quota token that is over"
         return "", ""
 
-    def _must_serve_pause(self, chosen: PausedCall) -> bool:
-        now = self.target.clock.now()
-        in_time = chosen.good_until is None or now < chosen.good_until - CLOSE
-        return chosen.certain and in_time
-
     def _expect_pause_lasts(self, outcome: ConfirmationOutcome, rule: str, why: str) -> None:
         self.checked(rule)
         self._expect_nothing(outcome, rule, why)
@@ -210,6 +210,12 @@ class QuotaTokensModel(SessionTokensModel):
 
     def forget_sessions(self) -> None:
         super().forget_sessions()
+        for one in self.paused:
+            one.certain = False
+
+    def move_clock(self, seconds: float) -> None:
+        """A quota may be one for a stretch of time."""
+        super().move_clock(seconds)
         for one in self.paused:
             one.certain = False
 

@@ -17,7 +17,7 @@ from typing import Any, ClassVar
 from ...target import Target
 from ...wire import Reply, Session
 from ..base.driver import DriverError
-from ..base.exploration import EndOfWalk, Exercised, one_of, transition, which
+from ..base.exploration import EndOfWalk, Exercised, LeftOut, one_of, transition, which
 from ..base.message_changes import another_value
 from ..base.outcome import ObservedOutcome
 from ..base.paths import value_at
@@ -348,6 +348,8 @@ class ElicitationModel(OpenCallsModel):
         unused = [one for one in self.issued[::-1] if not one.used]
         approved: HeldApproval = self.pick(unused, number)
         question: AskedQuestion = approved.thing
+        if question.mode is Mode.URL and approved not in self.unseen:
+            raise LeftOut  # its person has approved on the page
         responses: dict[str, Any] = {}
         if others and question.approving is not None:
             responses = dict(self.driver.retry_params(question, {})[INPUT_RESPONSES])

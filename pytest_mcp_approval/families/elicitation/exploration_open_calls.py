@@ -70,10 +70,13 @@ class OpenCallsModel(PagesModel):
         return self.driver.era is Era.HANDSHAKE
 
     @property
+    def _over_a_pipe(self) -> bool:
+        """Then a server may serve nobody else while a call waits."""
+        return isinstance(self.target.transport, StdioTransport)
+
+    @property
     def can_open(self) -> bool:
-        # Over a pipe a server may serve nobody else while a call waits.
-        alone = isinstance(self.target.transport, StdioTransport)
-        most = 1 if alone else _MOST_OPEN
+        most = 1 if self._over_a_pipe else _MOST_OPEN
         room = len(self.waiting) < most and len(self.asked) < _MOST
         return self.in_open_calls and room and bool(self.calls())
 
@@ -99,8 +102,7 @@ class OpenCallsModel(PagesModel):
 
     @property
     def can_answer_elsewhere(self) -> bool:
-        alone = isinstance(self.target.transport, StdioTransport)
-        return not alone and any(one.certain for one in self.unanswered)
+        return not self._over_a_pipe and any(one.certain for one in self.unanswered)
 
     @property
     def undecided_inside(self) -> list[QuestionInACall]:
@@ -273,7 +275,7 @@ class OpenCallsModel(PagesModel):
         over = [one for one in self.asked if one.over and one.question.pending is not None]
         chosen: QuestionInACall = self.pick(over, number)
         later = [one for one in self.waiting if one.call is chosen.call]
-        if not chosen.question.pending.over and not later:
+        if not chosen.question.pending.over and (self._over_a_pipe or not later):
             raise LeftOut
         outcome = self.driver.answer(chosen.question, seconds=PASSED_OVER)
         self._say_answered(chosen, "accept, once more", outcome)

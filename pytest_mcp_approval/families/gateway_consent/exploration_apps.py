@@ -186,6 +186,8 @@ class AppsModel(GatewayState):
                 expected="no request to the app",
                 got=f"{len(own)} request(s); {outcome.describe()}",
             )
+        if not anybody and any(map(_has_credential, called)):
+            raise EndOfWalk("the gateway has credentials of an earlier walk")
         if not anybody and (called or outcome.succeeded):
             raise self.broken(
                 LAYERS,
@@ -245,6 +247,12 @@ def app_of(tool: SafeTool) -> str:
 
 def is_own(tool: SafeTool) -> bool:
     return tool.app.startswith(_OWN)
+
+
+def _has_credential(request: AppRequest) -> bool:
+    """Any at all, also one that is not ours."""
+    in_query = any(name == "suite_key" for name, _ in request.query)
+    return in_query or any(request.header(name) for name in ("authorization", "cookie"))
 
 
 def _wrong_with(double: AppDouble, request: AppRequest) -> list[tuple[str, str]]:

@@ -84,8 +84,9 @@ class PrepareModel(TokenModel):
         try:
             self._at_replica()
         except LeftOut:
+            if not self.may_have_replicas:
+                self._named.remembered[_NO_SHARED_KEY] = True
             self.target = self._named
-            self._named.remembered[_NO_SHARED_KEY] = True
             raise
         self.after_restart()
 
