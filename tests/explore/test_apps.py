@@ -30,6 +30,14 @@ def let_in(tool: int) -> Step:
     return "let_in", {"client": 0, "tool": tool}
 
 
+def come_back(how: str) -> Step:
+    return "come_back", {"number": 0, "how": how}
+
+
+AT_THE_APP: list[Step] = [
+    *(GIVE, call(OAUTH), ALWAYS, call(OAUTH)),
+    ("go_to_app", {"number": 0}),
+]
 CASES: dict[str, tuple[str, list[Step]]] = {
     "TakesConsentForAuthorisation": ("two-layers", [GIVE, call(KEY), ALWAYS, call(KEY)]),
     "LooksWhetherTheAppIsThere": ("two-layers", [GIVE, call(KEY)]),
@@ -40,6 +48,12 @@ CASES: dict[str, tuple[str, list[Step]]] = {
     "PutsTheKeyIntoBoth": ("api-key", [GIVE, let_in(KEY)]),
     "SendsTheSecretAlong": ("app-credential", [GIVE, let_in(OFFICE)]),
     "KeepsTheFirstToken": ("app-credential", [GIVE, let_in(OFFICE), HALF_A_DAY, call(OFFICE)]),
+    "NeedsNoState": ("oauth-callback", [*AT_THE_APP, come_back("without its state")]),
+    "DoesNotCompareTheState": ("oauth-callback", [*AT_THE_APP, come_back("with another state")]),
+    "TakesAStateTwice": (
+        "oauth-callback",
+        [*AT_THE_APP, come_back("as asked"), come_back("as asked")],
+    ),
     "TellsAllTools": (
         "aai-tools-only-consented",
         [GIVE, call(OAUTH), ALWAYS, call(OAUTH), AUTHORISE],
@@ -59,3 +73,10 @@ def test_a_walk_tells_a_broken_gateway_from_a_healthy_one(name):
     with opened(mutant(name)) as target, pytest.raises(BrokenRule) as raised:
         run_walk(target, "gateway_consent", walk)
     assert raised.value.rule == f"gateway_consent/{rule}"
+
+
+def test_who_comes_back_as_asked_is_let_in():
+    with opened() as target:
+        walk = [*AT_THE_APP, come_back("as asked"), call(OAUTH)]
+        told = run_walk(target, "gateway_consent", walk)
+    assert "a result" in told[-1] or "tool run" in told[-1]

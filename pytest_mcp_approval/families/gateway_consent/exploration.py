@@ -1,8 +1,8 @@
 """The model of a gateway: what each client was granted or denied, and which calls it asks about.
 
-What an app's own authorisation needs is in `exploration_apps`, with apps of the suite's own; of
-other apps, only that it comes after consent. Where the document leaves something open, either
-answer is taken.
+What an app's own authorisation needs is in `exploration_apps` and `exploration_oauth`, with apps of
+the suite's own; of other apps, only that it comes after consent. Where the document leaves
+something open, either answer is taken.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from ..base.exploration import (
     which,
 )
 from ..base.fuzzing import fuzzed
-from .exploration_apps import AppsModel, is_own
+from .exploration_apps import is_own
+from .exploration_oauth import OAuthModel
 from .exploration_state import ALWAYS, DENIED, ONCE, OPEN, UNDECIDED, ClientStand
 from .health import honest_approval
 from .outcome import GatewayOutcome
@@ -29,7 +30,7 @@ from .settings import SafeTool
 from .vocabulary import Choice
 
 
-class GatewayModel(AppsModel):
+class GatewayModel(OAuthModel):
     """Two or three clients, and the tools that they may be granted."""
 
     family = "gateway_consent"
@@ -303,10 +304,7 @@ class GatewayModel(AppsModel):
                 got=f"{replies[0].describe()}, tool run",
                 grade=Grade.RAN,
             )
-        for tool_ in self.tools:
-            stand = self.stand(client, tool_)
-            if stand.state == ONCE:
-                stand.state = OPEN  # it may have been used up
+        self.no_longer_once()
         if is_internal_error(replies[0]):
             raise self.broken(
                 "consent-required",

@@ -120,9 +120,9 @@ class AppsModel(GatewayState):
         self.entries.setdefault((client, app), Entry())
         for one in self.look_at_apps(before):
             if one.path.startswith(f"/{app}/authorize"):
-                self._compare_tools(client, tool, one)
+                self.compare_tools(client, tool, one)
 
-    def _compare_tools(self, client: int, tool: SafeTool, request: AppRequest) -> None:
+    def compare_tools(self, client: int, tool: SafeTool, request: AppRequest) -> None:
         """The app is told of what its caller was granted; a decision for one call, or one that is
         left open, may be told or not."""
         self.checked(TOLD_TOOLS)

@@ -72,6 +72,11 @@ class GatewayState(Model):
         """What was asked may be over, and so may a decision for one call."""
         for stand in self.stands.values():
             stand.asked = stand.needed = None
+        self.no_longer_once()
+
+    def no_longer_once(self) -> None:
+        """Decisions for one call may be used up."""
+        for stand in self.stands.values():
             if stand.state == ONCE:
                 stand.state = OPEN
 
