@@ -13,7 +13,7 @@ from ..base.outcome import ObservedOutcome
 from ..base.token_state import HeldApproval, Misuses
 from . import vocabulary as words
 from .audit import entries_about
-from .driver import ConfirmationTokens
+from .driver import LIMIT_REACHED, ConfirmationTokens
 from .exploration_quotas import QUOTA, QuotaTokensModel
 from .exploration_sessions import BOUND, EXPIRY, SCOPE
 from .health import honest_approval
@@ -57,7 +57,10 @@ class ConfirmationModel(QuotaTokensModel):
         self.driver.meets_limits = False  # a walk ends there: waiting would age its tokens
 
     def honest(self) -> str:
-        return honest_approval(self.target)
+        problem = honest_approval(self.target)
+        if LIMIT_REACHED in problem:
+            raise EndOfWalk(problem)  # by all the calls of the walk, which is no fault
+        return problem
 
     def calls(self) -> Sequence[NamedOperation]:
         return [one for one in self.driver.binding.table.operations if one.usual]
