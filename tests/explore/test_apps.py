@@ -34,10 +34,7 @@ def come_back(how: str) -> Step:
     return "come_back", {"number": 0, "how": how}
 
 
-AT_THE_APP: list[Step] = [
-    *(GIVE, call(OAUTH), ALWAYS, call(OAUTH)),
-    ("go_to_app", {"number": 0}),
-]
+AT_THE_APP: list[Step] = [GIVE, ("go_to_app", {"client": 0, "tool": 0})]
 CASES: dict[str, tuple[str, list[Step]]] = {
     "TakesConsentForAuthorisation": ("two-layers", [GIVE, call(KEY), ALWAYS, call(KEY)]),
     "LooksWhetherTheAppIsThere": ("two-layers", [GIVE, call(KEY)]),
@@ -80,3 +77,9 @@ def test_who_comes_back_as_asked_is_let_in():
         walk = [*AT_THE_APP, come_back("as asked"), call(OAUTH)]
         told = run_walk(target, "gateway_consent", walk)
     assert "a result" in told[-1] or "tool run" in told[-1]
+
+
+def test_what_an_app_gave_before_a_restart_may_serve_after_it():
+    with opened() as target:
+        walk = [GIVE, let_in(OAUTH), RESTART, call(OAUTH), call(OAUTH, 1), ALWAYS, call(OAUTH, 1)]
+        assert len(run_walk(target, "gateway_consent", walk)) == len(walk)

@@ -97,13 +97,16 @@ class GatewayModel(OAuthModel):
     def let_in(self, client: int, tool: int) -> None:
         """All the way, as far as it is not made yet: consent, the app's authorisation, a call."""
         chosen: SafeTool = self.pick(self.app_tools, tool)
-        stand = self._call(client, chosen)
-        if stand.asked is not None:
-            self._decide(client, chosen.name, "tool", remember=True)
-            self._call(client, chosen)
-        if stand.needed is not None:
+        if self.until_needed(client, chosen).needed is not None:
             self.authorise_at(client, chosen.name)
             self._call(client, chosen)
+
+    def until_needed(self, client: int, tool: SafeTool) -> ClientStand:
+        stand = self._call(client, tool)
+        if stand.asked is not None:
+            self._decide(client, tool.name, "tool", remember=True)
+            self._call(client, tool)
+        return stand
 
     def _compare(
         self, stand: ClientStand, outcome: GatewayOutcome, client: int, tool: SafeTool

@@ -48,6 +48,8 @@ class AppsModel(GatewayState):
         self.apps: AppConsents | None = None
         self.app_tools: list[SafeTool] = []
         self.entries: dict[tuple[int, str], Entry] = {}
+        self.entered: set[str] = set()
+        """The apps that anybody was ever let into."""
 
     @property
     def double(self) -> AppDouble:
@@ -60,6 +62,11 @@ class AppsModel(GatewayState):
 
     def state(self) -> tuple[Any, ...]:
         return (*super().state(), self.apps is not None, len(self.entries))
+
+    def until_needed(self, client: int, tool: SafeTool) -> ClientStand:
+        """Call it, and let the person allow it, until only the app's own authorisation is needed;
+        or further, if that is there."""
+        raise NotImplementedError
 
     # ---- what can be done
 
@@ -117,10 +124,14 @@ class AppsModel(GatewayState):
             self.driver.type_in(needed, self.apps.typed(tool))
         except DriverError as error:
             raise EndOfWalk(f"nobody could authorise at the app: {error}") from error
-        self.entries.setdefault((client, app), Entry())
+        self.enter(client, app)
         for one in self.look_at_apps(before):
             if one.path.startswith(f"/{app}/authorize"):
                 self.compare_tools(client, tool, one)
+
+    def enter(self, client: int, app: str) -> None:
+        self.entries.setdefault((client, app), Entry())
+        self.entered.add(app)
 
     def compare_tools(self, client: int, tool: SafeTool, request: AppRequest) -> None:
         """The app is told of what its caller was granted; a decision for one call, or one that is
@@ -174,7 +185,7 @@ class AppsModel(GatewayState):
         app = app_of(tool)
         sent = f"tools/call {tool.name} by client {client + 1} ({stand.state})"
         entry = self.entries.get((client, app))
-        anybody = any(name == app for _, name in self.entries)
+        anybody = app in self.entered
         own = [one for one in requests if one.app == app]
         called = [one for one in own if one.path.startswith(f"/{app}/tools")]
         self.checked(LAYERS)

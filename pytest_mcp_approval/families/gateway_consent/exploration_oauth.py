@@ -17,11 +17,12 @@ from ..base.driver import DriverError
 from ..base.exploration import EndOfWalk, Exercised, one_of, transition, which
 from ..base.form_client import FormClient
 from ..base.people import form_client_for
-from .exploration_apps import TOLD_TOOLS, AppsModel, Entry, app_of
+from .exploration_apps import TOLD_TOOLS, AppsModel, app_of
 from .settings import SafeTool
 
 CALLBACK = "oauth-callback"
 _OAUTH = ("oauth", "other-oauth")
+_MOST = 4
 _WRONG: Mapping[str, Mapping[str, str | None]] = {
     "without its state": {"state": None},
     "with an empty state": {"state": ""},
@@ -48,18 +49,12 @@ class OAuthModel(AppsModel):
         super().__init__(target, exercised)
         self.browsers: list[BrowserAtApp] = []
 
-    def _asking(self) -> list[tuple[int, SafeTool]]:
-        """The clients and tools that need OAuth next."""
-        tools = {one.name: one for one in self.app_tools if app_of(one) in _OAUTH}
-        return [
-            (client, tools[name])
-            for (client, name), stand in self.stands.items()
-            if name in tools and stand.needed is not None and stand.needed.auth_url
-        ]
+    def _oauth_tools(self) -> list[SafeTool]:
+        return [one for one in self.app_tools if app_of(one) in _OAUTH]
 
     @property
     def can_go_to_app(self) -> bool:
-        return bool(self._asking())
+        return len(self.browsers) < _MOST and bool(self._oauth_tools())
 
     @property
     def has_browser(self) -> bool:
@@ -69,14 +64,18 @@ class OAuthModel(AppsModel):
         "a browser goes to the app's own page",
         when="can_go_to_app",
         rules=(TOLD_TOOLS,),
-        weight=2,
-        number=which(),
+        client=which(1),
+        tool=which(3),
     )
-    def go_to_app(self, number: int) -> None:
-        client, tool = self.pick(self._asking(), number)
-        stand = self.stand(client, tool)
+    def go_to_app(self, client: int, tool: int) -> None:
+        """If the client needs to: it may have been denied the tool, or be there already."""
+        self._send_to_app(client, self.pick(self._oauth_tools(), tool))
+
+    def _send_to_app(self, client: int, tool: SafeTool) -> None:
+        stand = self.until_needed(client, tool)
         needed, stand.needed = stand.needed, None
-        assert needed is not None
+        if needed is None or not needed.auth_url:
+            return
         before = self.seen_by_apps()
         browser = form_client_for(self.driver.target)
         self.double.holds = True
@@ -111,7 +110,7 @@ class OAuthModel(AppsModel):
         app = app_of(chosen.tool)
         words = f"browser {self.browsers.index(chosen) + 1} comes back {how}"
         words += ", once more" if chosen.answered else ""
-        let_in = any(name == app for _, name in self.entries)
+        let_in = app in self.entered
         before = len(self._exchanges(app))
         # A copy keeps what the gateway removes from the browser.
         browser = chosen.browser.copy()
@@ -126,7 +125,7 @@ class OAuthModel(AppsModel):
             raise self._taken(words, "a second answer is taken", f"{exchanged} code(s) redeemed")
         if how == "as asked" and not chosen.answered:
             chosen.answered = True
-            self.entries.setdefault((chosen.client, app), Entry())
+            self.enter(chosen.client, app)
             return
         if let_in:
             return
