@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import sys
+from types import ModuleType
 from typing import Any, Protocol
 
 from .base import ClockControl, ClockError
@@ -16,6 +18,8 @@ class FrozenClock(ClockControl):
     def __init__(self) -> None:
         self._freezer: Any = None
         self._frozen: Any = None
+        self._modules: dict[str, ModuleType] = {}
+        """Those that there were when the time was frozen."""
 
     def _move(self, instant: datetime.datetime, _before: datetime.datetime | None) -> None:
         if self._frozen is None:
@@ -25,12 +29,21 @@ class FrozenClock(ClockControl):
                 raise ClockError("freezegun is not installed: pip install freezegun") from None
             # real_asyncio: with a frozen monotonic clock the event loop would wait for ever.
             self._freezer = freezegun.freeze_time(instant, real_asyncio=True)
+            self._modules = dict(sys.modules)
             self._frozen = self._freezer.start()
         else:
             self._frozen.move_to(instant)
 
     def release(self) -> None:
         if self._freezer is not None:
+            # freezegun gives the time back to modules whose names are new. One that was imported
+            # again, as in a restart, has an old name, and would keep a clock that is no more.
+            self._freezer.modules_at_start -= {
+                name
+                for name, module in [*sys.modules.items()]
+                if self._modules.get(name) is not module
+            }
+            self._modules = {}
             self._freezer.stop()
             self._freezer = self._frozen = None
 

@@ -5,6 +5,7 @@ All runs are in one process that is started apart, so that the wheel is installe
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import re
@@ -18,6 +19,10 @@ from pathlib import Path
 import pytest
 
 from pytest_mcp_approval.clock.faketime import find_library
+from pytest_mcp_approval.config.settings import Settings
+from pytest_mcp_approval.families.base.exploration import BrokenRule, Step
+from pytest_mcp_approval.families.base.exploration import walk as run
+from pytest_mcp_approval.target import open_target
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "two-person-family"
 DEADLINE = 100
@@ -38,6 +43,10 @@ def test_the_pump_starts_once(approval_two_person):
 """
 BROKEN = "--mcp-approval-target=stdio:python server.py --broken same-person"
 RULE = "two_person/4-second-person"
+PINS = {
+    **{"action": "start pump 3", "requester-pin": "1815", "approver-pin": "1906"},
+    "may-guess": True,
+}
 REPORTS = ["--mcp-approval-report=r.json", "--mcp-approval-report=r.html"]
 RUNS = {
     "whole": [
@@ -109,7 +118,7 @@ def test_its_rules_are_judged_and_pass(ran: dict[str, Ran], place: Path):
     whole = ran["whole"]
     assert whole.code == 0, whole.text
     assert "approved once, honestly: two_person" in whole.text
-    assert re.search(r"explore   two_person  .* of 3 transitions .* no finding", whole.text)
+    assert re.search(r"explore   two_person  .* of 4 transitions .* no finding", whole.text)
     assert "test_own.py ." in whole.text
     report = json.loads((place / "user" / "r.json").read_text(encoding="utf-8"))
     verdicts = {rule["id"]: rule["verdict"] for rule in report["rules"]}
@@ -122,6 +131,48 @@ def test_its_rules_are_judged_and_pass(ran: dict[str, Ran], place: Path):
         "two_person/5-expiry": timed,
         "two_person/6-guessing": "passed",
     }
+
+
+REQUEST: Step = ("request", {})
+APPROVE: Step = ("approve", {"number": 0})
+
+
+@pytest.mark.parametrize(
+    ("broken", "rule", "walk"),
+    [
+        ("same-person", "4-second-person", [("approve_wrongly", {"number": 0, "own": True})]),
+        ("again", "2-approved-once", [APPROVE, APPROVE]),
+        pytest.param(
+            *("expiry", "5-expiry", [("wait", {"seconds": 3600}), APPROVE]),
+            marks=pytest.mark.skipif(find_library() is None, reason="needs libfaketime"),
+        ),
+    ],
+)
+def test_its_model_finds_each_defect(
+    broken: str, rule: str, walk: list[Step], monkeypatch: pytest.MonkeyPatch
+):
+    """The model of a family outside of the suite is a class like any other."""
+    monkeypatch.syspath_prepend(str(EXAMPLE))
+    model = importlib.import_module("mcp_approval_two_person.exploration").MODEL
+    found = []
+    for options in ("", f" --broken {broken}"):
+        command = f"stdio:{sys.executable} {EXAMPLE / 'server.py'}{options}"
+        settings = Settings(
+            targets=(command,),
+            effects="tool:list_runs",
+            family_settings={"two_person": PINS},
+        )
+        target = open_target(command, settings)
+        walked = model(target)
+        try:
+            run(walked, [REQUEST, *walk])
+            found.append("nothing")
+        except BrokenRule as wrong:
+            found.append(wrong.rule)
+        finally:
+            target.close()
+        assert len(walked.taken) == 1 + len(walk)  # each step was possible
+    assert found == ["nothing", f"two_person/{rule}"]
 
 
 def test_its_decoder_says_what_the_steps_mean(ran: dict[str, Ran], place: Path):

@@ -110,8 +110,7 @@ def mutant(
     """Registers a broken part, and puts the factory of a server that has it in its place."""
 
     def decorate(part: Any) -> Any:
-        made = _factory(part)
-        made.mcp_approval_target = ReferenceTarget  # as which the suite then opens it
+        made = factory_of(part)
         made.part = part
         words = inspect.getdoc(part) or "no words for it"
         name, module = part.__name__, part.__module__
@@ -144,9 +143,12 @@ def _of_sep2672(part: type) -> type[Extension]:
     raise TypeError(f"{part.__name__}: no part of a server")
 
 
-def _factory(part: Any) -> Any:
+def factory_of(part: Any) -> Any:
+    """What makes a server that has this part; the suite opens it as the reference."""
+
     def factory(**options: Any) -> ReferenceServer:
         return having(part, options) if inspect.isclass(part) else part(**options)
 
     factory.__name__ = part.__name__
+    factory.__dict__["mcp_approval_target"] = ReferenceTarget
     return factory

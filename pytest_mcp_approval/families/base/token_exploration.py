@@ -9,7 +9,9 @@ from __future__ import annotations
 from typing import Self
 
 from ...catalogue import Grade
+from ...wire import Reply
 from .exploration import one_of, transition, which
+from .replicas import all_at_once
 from .token_state import HeldApproval
 from .token_uses import UsesModel
 
@@ -53,6 +55,56 @@ class TokenModel(UsesModel):
         But what was used is used at all of them."""
         approved: HeldApproval = self.pick(self.issued[::-1], number)
         self._redeem(approved, "to another replica", bound=False, at=self._at_replica())
+
+    @transition(
+        "an approval is sent to two replicas at once",
+        when="can_change_replica",
+        number=which(),
+        copies=one_of(1, 2, 4),
+    )
+    def at_once_over_replicas(self, number: int, copies: int) -> None:
+        """`copies`: so many times to each of them."""
+        approved: HeldApproval = self.pick(self.issued[::-1], number)
+        there = self._at_replica()
+        rule, _ = self.must_refuse(approved)
+        calls = [
+            (place.session, ("tools/call", place.honest_params(approved)))
+            for place in (self, there)
+            for _ in range(copies)
+        ]
+        seen_there: list[int | None] = []
+
+        def send() -> list[Reply]:
+            replies, runs = there.runs_during(lambda: all_at_once(calls))
+            seen_there.append(runs)
+            return replies
+
+        replies, seen_here = self.runs_during(send)
+        served = sum(self.succeeded(approved, reply) for reply in replies)
+        # Replicas may show each other's runs, or only their own.
+        ran = max(served, seen_here or 0, seen_there[0] or 0)
+        place = self.issued.index(approved) + 1
+        self.say(
+            f"{self.what} {place} is sent to two replicas at once, {copies} times to each",
+            f"{served} results, {ran} runs",
+        )
+        self.checked(self.rules.raced)
+        approved.tried, approved.here_alone = True, False
+        approved.used = approved.used or ran > 0
+        allowed = 0 if rule else 1
+        if ran > allowed:
+            told = ", ".join(reply.describe() for reply in replies)
+            raise self.broken(
+                rule or self.rules.raced,
+                "replicas pass what is refused" if rule else "one approval runs at two replicas",
+                sent=f"{approved.words} {copies} times at each of two replicas at once",
+                expected=f"{allowed} runs at most",
+                got=f"{ran} runs: {told}",
+                grade=Grade.RAN,
+                by_chance=not rule,
+            )
+        for reply in replies:
+            self.answered(reply)
 
     def _at_replica(self) -> Self:
         """The same model at a replica, which lasts as long as this walk."""

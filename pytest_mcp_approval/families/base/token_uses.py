@@ -8,8 +8,8 @@ specification.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
 from ...catalogue import Grade
 from ...wire import Reply, Session, race
@@ -18,6 +18,15 @@ from .exploration import AnyChange, EndOfWalk, is_internal_error, one_of, transi
 from .fuzzing import fuzzed
 from .outcome import ObservedOutcome
 from .token_state import ApprovalsModel, HeldApproval
+
+
+class RacedAnswer(NamedTuple):
+    """What came of one of several calls that were sent at once."""
+
+    served: bool
+    words: str
+    reply: Reply | None = None
+    """As it came over the wire, if it did."""
 
 
 class UsesModel(ApprovalsModel):
@@ -203,10 +212,9 @@ class UsesModel(ApprovalsModel):
         approved = self.issued[first]
         sent = [approved, *others, *[approved] * (copies - 1)]
         good = [one for one in (approved, *others) if not self.must_refuse(one)[0]]
-        calls = [("tools/call", self.honest_params(one)) for one in sent]
-        replies, runs = self.runs_during(lambda: race(self.session, calls))
-        answered = list(zip(sent, replies, strict=True))
-        served = [one for one, reply in answered if self.succeeded(one, reply)]
+        answers, runs = self.send_together(sent)
+        answered = list(zip(sent, answers, strict=True))
+        served = [one for one, answer in answered if answer.served]
         ran = len(served) if runs is None else runs
         rule, _ = self.must_refuse(approved)
         self.say(
@@ -225,8 +233,8 @@ class UsesModel(ApprovalsModel):
         if max(ran, len(served)) > len(good) or twice or passed:
             proof = ", ".join(
                 f"call {place} ({self.what} {self.issued.index(one) + 1}): "
-                f"{'a result' if self.succeeded(one, reply) else reply.describe()}"
-                for place, (one, reply) in enumerate(answered, 1)
+                f"{'a result' if answer.served else answer.words}"
+                for place, (one, answer) in enumerate(answered, 1)
             )
             raise self.broken(
                 rule or self.rules.raced,
@@ -236,8 +244,19 @@ class UsesModel(ApprovalsModel):
                 got=f"{ran} runs; {proof}",
                 by_chance=not rule,
             )
-        for reply in replies:
-            self.answered(reply)
+        for answer in answers:
+            if answer.reply is not None:
+                self.answered(answer.reply)
+
+    def send_together(self, sent: Sequence[HeldApproval]) -> tuple[list[RacedAnswer], int | None]:
+        """Redeem all of these at the same moment; and how often something ran, if that shows."""
+        calls = [("tools/call", self.honest_params(one)) for one in sent]
+        replies, runs = self.runs_during(lambda: list(race(self.session, calls)))
+        answers = [
+            RacedAnswer(self.succeeded(one, reply), reply.describe(), reply)
+            for one, reply in zip(sent, replies, strict=True)
+        ]
+        return answers, runs
 
     @transition(
         "a call is sent with a changed message",
@@ -248,23 +267,32 @@ class UsesModel(ApprovalsModel):
     )
     def fuzz(self, number: int, change: Mapping[str, Any]) -> None:
         approved: HeldApproval = self.pick(self.issued[::-1], number)
-        params = self.honest_params(approved)
-        request = fuzzed(self.session, "tools/call", params, change)
-        if request is None:
-            return
         rule, _ = self.must_refuse(approved)
         try:
-            outcome = self.observe(approved, request.send)
+            sent = self.send_changed(approved, change)
         except DriverError as error:
             raise EndOfWalk(str(error)) from error
-        number_of = self.issued.index(approved) + 1
-        self.say(f"{self.what} {number_of}, {request.words}", outcome.describe())
+        if sent is None:
+            return
+        words, outcome, rewritten = sent
+        self.say(f"{self.what} {self.issued.index(approved) + 1}, {words}", outcome.describe())
         approved.tried = True
-        unclear = request.ambiguous or request.params is None
-        rewritten = not unclear and self.is_another(params, request.params)
         self.checked(self.rules.changed, self.rules.message)
         if outcome.executed:
             approved.used = True
         if outcome.executed and (rule or rewritten):
             self.fail(outcome, rule or self.rules.changed, "a rewritten call runs", ran=True)
-        self._expect_no_internal_error(outcome, request.words)
+        self._expect_no_internal_error(outcome, words)
+
+    def send_changed(
+        self, approved: HeldApproval, change: Mapping[str, Any]
+    ) -> tuple[str, ObservedOutcome, bool] | None:
+        """Redeem it by a message with this change: the change in words, what came, and whether it
+        is clearly another call. None if the change does not fit."""
+        params = self.honest_params(approved)
+        request = fuzzed(self.session, "tools/call", params, change)
+        if request is None:
+            return None
+        outcome = self.observe(approved, request.send)
+        unclear = request.ambiguous or request.params is None
+        return request.words, outcome, not unclear and self.is_another(params, request.params)

@@ -32,6 +32,7 @@ TOGETHER = 20
 and a distant one is not waited for a thousand times."""
 _PAUSE_SECONDS = 20.0
 """In which an operation with a quota has to come to a pause."""
+LIMIT_REACHED = "the target's rate limit was reached"
 _WAITS = 3
 _CALLS, _LATEST, _AHEAD = (f"confirmation tokens: {what}" for what in ("calls", "latest", "ahead"))
 _MANY = 40
@@ -115,7 +116,7 @@ class ConfirmationTokens(Driver):
             time.sleep(seconds)
         else:
             raise DriverError(
-                "the target's rate limit was reached: a reset between scenarios, a clock, or "
+                f"{LIMIT_REACHED}: a reset between scenarios, a clock, or "
                 f"confirmation_tokens.patience={seconds:.0f} would help"
             )
 
@@ -168,7 +169,7 @@ class ConfirmationTokens(Driver):
         outcome = self.observe(lambda: send(call, session))
         limited = is_limit(outcome.reply, outcome.answer)
         if token is not None and limited and self.meets_limits:
-            raise DriverError("the target's rate limit was reached, so the token was not judged")
+            raise DriverError(f"{LIMIT_REACHED}, so the token was not judged")
         return outcome
 
     def ask(self, operation: str, params: Mapping[str, Any]) -> Reply:

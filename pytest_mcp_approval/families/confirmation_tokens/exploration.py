@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
@@ -14,8 +13,9 @@ from ..base.outcome import ObservedOutcome
 from ..base.token_state import HeldApproval, Misuses
 from . import vocabulary as words
 from .audit import entries_about
-from .driver import ConfirmationTokens
-from .exploration_sessions import BOUND, EXPIRY, SCOPE, SessionTokensModel
+from .driver import LIMIT_REACHED, ConfirmationTokens
+from .exploration_quotas import QUOTA, QuotaTokensModel
+from .exploration_sessions import BOUND, EXPIRY, SCOPE
 from .health import honest_approval
 from .outcome import ConfirmationOutcome, is_limit
 from .settings import NamedOperation
@@ -24,7 +24,7 @@ from .vocabulary import Event, TokenCode
 AUDIT = "6.4-audit"
 
 
-class ConfirmationModel(SessionTokensModel):
+class ConfirmationModel(QuotaTokensModel):
     family = "confirmation_tokens"
     served_rule: ClassVar[str] = "1.3-flow"
     rules = Misuses(
@@ -44,7 +44,7 @@ class ConfirmationModel(SessionTokensModel):
 
     @classmethod
     def checkable_rules(cls) -> set[str]:
-        more = (AUDIT, SCOPE, BOUND, EXPIRY)
+        more = (AUDIT, SCOPE, BOUND, EXPIRY, QUOTA)
         return super().checkable_rules() | {f"{cls.family}/{rule}" for rule in more}
 
     def __init__(self, target: Target, exercised: Exercised | None = None) -> None:
@@ -57,7 +57,10 @@ class ConfirmationModel(SessionTokensModel):
         self.driver.meets_limits = False  # a walk ends there: waiting would age its tokens
 
     def honest(self) -> str:
-        return honest_approval(self.target)
+        problem = honest_approval(self.target)
+        if LIMIT_REACHED in problem:
+            raise EndOfWalk(problem)  # by all the calls of the walk, which is no fault
+        return problem
 
     def calls(self) -> Sequence[NamedOperation]:
         return [one for one in self.driver.binding.table.operations if one.usual]
@@ -67,10 +70,7 @@ class ConfirmationModel(SessionTokensModel):
 
     def issue(self, call: NamedOperation, session: Session | None = None) -> HeldApproval:
         issued = self.driver.issue(call.name, call.params, session=session)
-        end = issued.expiry.at if issued.expiry is not None else None
-        tolerance = self.driver.binding.table.tolerance
-        most = words.DEFAULT_TOLERANCE if tolerance is None else tolerance
-        over = None if end is None else end + datetime.timedelta(seconds=most)
+        over, end = self.end_of(issued)
         # Asking again may give the same token, as long as it has not been used.
         same = next((one for one in self.issued if one.thing.token == issued.token), None)
         if same is not None:

@@ -50,6 +50,15 @@ class SessionTokensModel(TokenModel):
         found = self.driver.binding.table.operations
         return [one for one in found if one.gated and one.max_uses > 1 and not one.quota]
 
+    def end_of(
+        self, issued: IssuedToken
+    ) -> tuple[datetime.datetime | None, datetime.datetime | None]:
+        """When it is certainly over, and until when it is certainly good (section 5.1)."""
+        end = issued.expiry.at if issued.expiry is not None else None
+        tolerance = self.driver.binding.table.tolerance
+        late = words.DEFAULT_TOLERANCE if tolerance is None else tolerance
+        return None if end is None else end + datetime.timedelta(seconds=late), end
+
     @property
     def can_scope(self) -> bool:
         known = self.target.remembered.get(_NO_SESSIONS)
@@ -67,10 +76,7 @@ class SessionTokensModel(TokenModel):
             self.rules.served, "an honest approval is refused", sent="what asks for an approval"
         ):
             issued = self.driver.issue(operation.name, operation.params, session=session)
-        end = issued.expiry.at if issued.expiry is not None else None
-        tolerance = self.driver.binding.table.tolerance
-        late = words.DEFAULT_TOLERANCE if tolerance is None else tolerance
-        over = None if end is None else end + datetime.timedelta(seconds=late)
+        over, end = self.end_of(issued)
         self.for_sessions.append(SessionToken(issued, session, operation.max_uses, over, end))
         self.say(
             f"{operation.name} is approved for a session, {operation.max_uses} times",

@@ -240,11 +240,14 @@ class Elicitation(Driver):
 
         return self._outcome(self._came(sent, act), sent, honest=honest)
 
-    def wait(self, question: AskedQuestion) -> ElicitationOutcome:
+    def wait(
+        self, question: AskedQuestion, *, honest: bool = True, seconds: float | None = None
+    ) -> ElicitationOutcome:
         """Handshake: what comes of a call that was answered and goes on."""
-        sent = question.sent
-        came = self._came(sent, lambda: handshake.go_on(sent, question.pending.call, self.timeout))
-        return self._outcome(came, sent, honest=True)
+        sent, call = question.sent, question.pending.call
+        most = self.timeout if seconds is None else seconds
+        came = self._came(sent, lambda: handshake.go_on(sent, call, most))
+        return self._outcome(came, sent, honest=honest)
 
     def retry_params(self, question: AskedQuestion, response: Any) -> dict[str, Any]:
         """Sessionless: the params of the call that answers."""

@@ -51,6 +51,10 @@ class SeenAnswers:
         rounds = self.target.remembered.get(_ROUNDS, {}).get(asked.tool.name, {})
         return bool(rounds.get(pattern_of(asked.message, asked.arguments), 0))
 
+    def knows_rounds_of(self, tool: ElicitingTool) -> bool:
+        """Whether honest answers to a call of it were ever seen."""
+        return tool.name in self.target.remembered.get(_ROUNDS, {})
+
     def rounds_of(self, tool: ElicitingTool) -> int:
         """How many questions a call of this tool has, as far as was seen."""
         rounds = self.target.remembered.get(_ROUNDS, {}).get(tool.name, {})

@@ -11,7 +11,8 @@ import inspect
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -47,9 +48,10 @@ class CallableVerifier(Verifier):
         with self._environment():
             return self._call(request)
 
-    def ask_together(self, request: ExecutionRequest, times: int) -> list[ExecutionOutcome]:
+    def ask_at_once(self, requests: Sequence[ExecutionRequest]) -> list[ExecutionOutcome]:
         with self._environment():
-            return at_once(times, self.target.settings.timeout, lambda: self._call(request))
+            asking = [partial(self._call, one) for one in requests]
+            return at_once(self.target.settings.timeout, asking)
 
     def another(self) -> Verifier | None:
         """Its module, imported once more, as another process would do."""

@@ -17,6 +17,7 @@ import tempfile
 import threading
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +76,17 @@ class CommandVerifier(Verifier):
         with concurrent.futures.ThreadPoolExecutor(_AT_A_TIME) as threads:
             return list(threads.map(self.ask, requests))
 
-    def ask_together(self, request: ExecutionRequest, times: int) -> list[ExecutionOutcome]:
-        """In this many processes, with the same files and the same nonce log."""
-        place = self._place_for(request)
-        answers = at_once(times, self._seconds, lambda: self._run(request, place, look=False))
-        return seen_in_first(answers, self._ran(place))
+    def ask_at_once(self, requests: Sequence[ExecutionRequest]) -> list[ExecutionOutcome]:
+        """In as many processes with the same nonce log; the same question has the same files."""
+        places = {
+            id(one): self._place_for(one) for one in {id(one): one for one in requests}.values()
+        }
+        asking = [partial(self._run, one, places[id(one)], look=False) for one in requests]
+        answers = at_once(self._seconds, asking)
+        seen = [self._ran(place) for place in places.values()]
+        return seen_in_first(
+            answers, tuple(one for ran in seen for one in ran or ()) if self.shows_runs else None
+        )
 
     def ask_dying(self, request: ExecutionRequest) -> ExecutionOutcome:
         """The verifier is killed as soon as the content has been executed."""

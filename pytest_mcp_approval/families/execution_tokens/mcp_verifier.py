@@ -101,8 +101,8 @@ class McpVerifier(Verifier):
             )
         return answers
 
-    def ask_together(self, request: ExecutionRequest, times: int) -> list[ExecutionOutcome]:
-        calls = [self.session.prepare("tools/call", self.params(request)) for _ in range(times)]
+    def ask_at_once(self, requests: Sequence[ExecutionRequest]) -> list[ExecutionOutcome]:
+        calls = [self.session.prepare("tools/call", self.params(one)) for one in requests]
         replies, runs = self._watch.runs_during(lambda: list(race(self.session, calls)))
         return seen_in_first([self._answer(one, None) for one in replies], self._ran(runs))
 

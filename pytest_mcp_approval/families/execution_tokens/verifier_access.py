@@ -34,17 +34,17 @@ class ExecutionRequest:
 
 
 def at_once(
-    times: int, seconds: float, ask: Callable[[], ExecutionOutcome]
+    seconds: float, questions: Sequence[Callable[[], ExecutionOutcome]]
 ) -> list[ExecutionOutcome]:
-    """The answers that this many threads get when they ask at the same moment."""
-    start = threading.Barrier(times, timeout=seconds)
+    """The answers that as many threads get when they ask these at the same moment."""
+    start = threading.Barrier(len(questions), timeout=seconds)
 
-    def wait_and_ask(_: int) -> ExecutionOutcome:
+    def wait_and_ask(ask: Callable[[], ExecutionOutcome]) -> ExecutionOutcome:
         start.wait()
         return ask()
 
-    with concurrent.futures.ThreadPoolExecutor(times) as threads:
-        return list(threads.map(wait_and_ask, range(times)))
+    with concurrent.futures.ThreadPoolExecutor(len(questions)) as threads:
+        return list(threads.map(wait_and_ask, questions))
 
 
 def seen_in_first(
@@ -82,8 +82,13 @@ class Verifier(ABC):
         return [self.ask(request) for request in requests]
 
     @abstractmethod
+    def ask_at_once(self, requests: Sequence[ExecutionRequest]) -> list[ExecutionOutcome]:
+        """At the same moment; what ran is in the first answer. The same object, named several
+        times, is the same question."""
+
     def ask_together(self, request: ExecutionRequest, times: int) -> list[ExecutionOutcome]:
-        """The same question, many times at the same moment; what ran is in the first answer."""
+        """The same question, many times at the same moment."""
+        return self.ask_at_once([request] * times)
 
     @abstractmethod
     def another(self) -> Verifier | None:

@@ -227,6 +227,13 @@ class GatewayConsent(Driver):
         _ = self.session  # so that it runs again before anybody looks at its effects
 
     @property
+    def keeps_over_restarts(self) -> bool:
+        """Whether what it remembers can last: our own, in memory and in a process, cannot."""
+        spec = self.target.spec
+        in_memory = (spec.transport, spec.store) == ("stdio", "memory")
+        return not (spec.kind == "reference" and in_memory)
+
+    @property
     def places(self) -> list[Target]:
         """The clients' own processes, where each needs one."""
         return list(self._places)

@@ -283,8 +283,7 @@ class Consents(ScenarioView):
             raise NotApplicable("needs a clock that can be put ahead by days, and there is none")
 
     def restart(self) -> None:
-        spec = self.target.spec
-        if spec.kind == "reference" and (spec.transport, spec.store) == ("stdio", "memory"):
+        if not self.driver.keeps_over_restarts:
             raise NotVerified("keeps nothing over a restart: it was started in memory")
         if not self.target.can_restart:
             raise NotVerified("needs a target that the suite can restart")

@@ -68,6 +68,13 @@ class PrepareConfirm(Driver):
         _DISTURBED.discard(self.target)
         self.forget()
 
+    def configured(self, setting: str, variable: str, value: Any) -> Target | None:
+        """The same server with this setting of the reference, or this variable of a server that
+        the suite starts; None if neither is possible."""
+        if setting:
+            return self.target.variant(FAMILY, setting, value)
+        return self.target.with_environment({variable: str(value)}) if variable else None
+
     # ---- prepare
 
     def request_preview(

@@ -28,6 +28,9 @@ from .outcome import TwoStepOutcome
 from .settings import Pair
 from .vocabulary import FAMILY
 
+_KEY = "a key for explorations of replicas 4419"
+_NO_SHARED_KEY = "exploration: no replicas with one key"
+
 
 class PrepareModel(TokenModel):
     family = "prepare_confirm"
@@ -52,7 +55,44 @@ class PrepareModel(TokenModel):
         super().__init__(target, exercised)
         self.fresh = target.can_reset or bool(target.settings.reset)
         self.failures = 0
+        self._named = target
+        """The target itself; in some walks another server is in its place."""
         self.after_restart()
+
+    # ---- replicas with one key
+
+    @property
+    def can_share_key(self) -> bool:
+        table, remembered = self.driver.table, self.target.remembered
+        begins = not (self.issued or self.failures or self.target is not self._named)
+        possible = table.key_setting or table.key_environment
+        return begins and bool(possible) and not remembered.get(_NO_SHARED_KEY)
+
+    @transition("the server and a replica get one key", when="can_share_key")
+    def share_key(self) -> None:
+        """At the beginning of a walk, which is then about them: with a key of its own each, no
+        replica would take what another one prepared."""
+        table = self.driver.table
+        made = self.take_time(
+            lambda: self.driver.configured(table.key_setting, table.key_environment, _KEY)
+        )
+        if made is None:
+            self._named.remembered[_NO_SHARED_KEY] = True
+            raise LeftOut
+        self.close_later(made.close)
+        self.target = made
+        try:
+            self._at_replica()
+        except LeftOut:
+            if not self.may_have_replicas:
+                self._named.remembered[_NO_SHARED_KEY] = True
+            self.target = self._named
+            raise
+        self.after_restart()
+
+    def close(self) -> None:
+        self.target = self._named
+        super().close()
 
     def after_restart(self) -> None:
         self.driver = PrepareConfirm(self.target)

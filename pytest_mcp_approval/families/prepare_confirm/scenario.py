@@ -379,18 +379,13 @@ class TwoStep(ScenarioView):
         return self._configured(self.table.key_setting, self.table.key_environment, "key", key)
 
     def _configured(self, setting: str, variable: str, what: str, value: Any) -> TwoStep:
-        other: Target | None = None
-        if setting:
-            other = self.target.variant(FAMILY, setting, value)
-        elif variable:
-            other = self.target.with_environment({variable: str(value)})
-        else:
+        if not (setting or variable):
             raise NotApplicable(
                 f"the {what} cannot be configured, as far as the table says "
                 f'({what}-environment = "VARIABLE" {_SET})'
             )
         return self.over(
-            other,
+            self.driver.configured(setting, variable, value),
             f'a server that the suite starts, and {what}-environment = "VARIABLE" {_SET}, '
             "which configures it",
         )
