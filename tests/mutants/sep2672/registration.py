@@ -14,7 +14,7 @@ from webauthn.helpers.structs import AttestationObject, AuthenticatorData
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.sep2672.public_keys import RS256, algorithm_of
+from pytest_mcp_approval.reference_server.sep2672.public_keys import ES256, RS256, algorithm_of
 from pytest_mcp_approval.reference_server.sep2672.records import EnrolmentRecord
 from pytest_mcp_approval.reference_server.sep2672.refusals import (
     ApprovalRefusal,
@@ -229,7 +229,19 @@ class DoesNotLookAtTheKey(RelyingParty):
         pass
 
 
-@mutant(kills="sep2672/4.4.2-response-verified", because="Ed25519 key that is no", warned=True)
+@mutant(
+    kills="sep2672/4.4.2-response-verified",
+    because='ES384, fault off-curve-key[^§]*"success":true',
+)
+class LooksAtTheUsualCurve(RelyingParty):
+    """Loads keys of the curve that nearly all authenticators use; keeps others as they come."""
+
+    def check_public_key(self, public_key: bytes) -> None:
+        if algorithm_of(public_key) == ES256:
+            super().check_public_key(public_key)
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because="EdDSA key that is no", warned=True)
 class TakesAny32BytesForAKey(RelyingParty):
     """Asks for Ed25519, and keeps a public key without looking whether it is a point."""
 
