@@ -1,5 +1,7 @@
 """SEP-2672 section 4.4.2: approval/enroll/finish, how a registration is verified."""
 
+import secrets
+
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, may_poison, requirement
@@ -9,6 +11,7 @@ from pytest_mcp_approval.families.sep2672.issuing import ask, safe_arguments, to
 from pytest_mcp_approval.families.sep2672.registrations import (
     answer,
     begin,
+    enrolled_ids,
     expect_not_enrolled,
     expect_registration_refused,
     expect_still_enrols,
@@ -26,10 +29,12 @@ from virtual_authenticator.faults import (
     OtherAlgorithm,
     OtherKey,
     OversizedKey,
+    ReservedBit,
     SignatureBit,
     TopOrigin,
     Trailing,
     Truncated,
+    UnusualClientData,
     WrongChallenge,
     WrongCredentialId,
     WrongOrigin,
@@ -301,6 +306,56 @@ def test_a_questionable_registration_is_better_refused(ceremony, fault):
         return
     ceremony.expect_error(reply, Reason.VERIFICATION_FAILED, sent=sent)
     expect_not_enrolled(ceremony, response["id"], sent=sent)
+    expect_still_enrols(ceremony, sent=sent)
+
+
+UNUSUAL = {
+    "a member more in the client data": UnusualClientData(),
+    "client data without crossOrigin": UnusualClientData(more=False),
+    "a flag set that is reserved": ReservedBit(),
+}
+
+
+@requirement("sep2672/4.4.2-response-verified")
+@pytest.mark.parametrize("how", UNUSUAL)
+def test_what_few_clients_write_is_no_fault(ceremony, how):
+    """The twin of the faults above: an honest registration by a client, or an authenticator, that
+    is older or newer than most.
+
+    Reading: WebAuthn has relying parties tolerate these, and the SEP does not mention them.
+    Refusing one is a warning.
+    """
+    ceremony.enrol()
+    _, response = answer(ceremony, faults=UNUSUAL[how])
+    reply = ceremony.approval.finish(response)
+    if not confirmed_enrolment(reply):
+        ceremony.warn(f"{words.ENROLL_FINISH}, honest, with {how}: {reply.describe()}")
+
+
+LONGEST_ID = 1023
+
+
+@requirement("sep2672/4.4.2-response-verified")
+@pytest.mark.parametrize("size", [0, LONGEST_ID, LONGEST_ID + 1])
+def test_ids_have_the_lengths_that_ids_have(ceremony, size):
+    """An id of 1023 bytes is the longest (WebAuthn, section 7.1): it enrols, whole.
+
+    Reading: the SEP does not mention it. Refusing it is a warning, and so is taking a longer one,
+    or one of no bytes.
+    """
+    ceremony.enrol()
+    _, response = answer(ceremony, credential_id=secrets.token_bytes(size))
+    reply = ceremony.approval.finish(response)
+    sent = f"{words.ENROLL_FINISH}, a credential id of {size} bytes"
+    if confirmed_enrolment(reply) != (size == LONGEST_ID):
+        ceremony.warn(f"{sent}: {reply.describe()}; WebAuthn, section 7.1, step 25")
+    elif size == LONGEST_ID:
+        ceremony.expect(
+            response["id"] in enrolled_ids(ceremony),
+            sent=f"{sent}; then a new begin",
+            expected="its id among excludeCredentials",
+            got="others",
+        )
     expect_still_enrols(ceremony, sent=sent)
 
 

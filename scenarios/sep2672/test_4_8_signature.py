@@ -14,10 +14,12 @@ from virtual_authenticator.faults import (
     OtherAlgorithm,
     OtherKey,
     Replayed,
+    ReservedBit,
     SignatureBit,
     TopOrigin,
     Trailing,
     Truncated,
+    UnusualClientData,
     WrongChallenge,
     WrongOrigin,
     WrongRpIdHash,
@@ -172,6 +174,29 @@ def test_the_rest_of_webauthn_is_looked_at_too(ceremony, fault):
         sent=f"tools/call, {fault}",
         tolerated=ANY_REASON,
     )
+
+
+UNUSUAL = {
+    "a member more in the client data": UnusualClientData(),
+    "client data without crossOrigin": UnusualClientData(more=False),
+    "a flag set that is reserved": ReservedBit(),
+}
+
+
+@requirement("sep2672/4.8-10-signature")
+@pytest.mark.parametrize("how", UNUSUAL)
+def test_what_few_clients_write_is_no_fault(ceremony, how):
+    """The twin of the faults above: an honest assertion by a client, or an authenticator, that is
+    older or newer than most.
+
+    Reading: WebAuthn has relying parties tolerate these, and the SEP does not mention them.
+    Refusing one is a warning.
+    """
+    ceremony.honest()
+    challenge = ceremony.challenge()
+    outcome = ceremony.call(challenge, ceremony.evidence(challenge, faults=UNUSUAL[how]))
+    if not outcome.executed:
+        ceremony.warn(f"tools/call, an honest assertion with {how}: {outcome.describe()}")
 
 
 # ---- step 11: the counter

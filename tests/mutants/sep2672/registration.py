@@ -20,6 +20,7 @@ from pytest_mcp_approval.reference_server.sep2672.refusals import (
     ApprovalRefusal,
 )
 from pytest_mcp_approval.reference_server.sep2672.relying_party import (
+    MAXIMUM_CREDENTIAL_ID,
     Registration,
     RelyingParty,
     VerificationError,
@@ -261,6 +262,59 @@ class TakesEveryAlgorithm(RelyingParty):
 
     def check_public_key(self, public_key: bytes) -> None:
         pass
+
+
+@mutant(
+    kills="sep2672/4.4.2-response-verified",
+    because="honest, with a member more in the client data[^§]*-32001",
+    warned=True,
+)
+class KnowsAllMembers(RelyingParty):
+    """Compares the client data with a template."""
+
+    def check_type(self, client_data: Mapping[str, Any], expected: str) -> None:
+        super().check_type(client_data, expected)
+        if client_data.keys() - {"type", "challenge", "origin", "crossOrigin", "topOrigin"}:
+            raise VerificationError("client data: got a member that is not known here")
+
+
+@mutant(
+    kills="sep2672/4.4.2-response-verified",
+    because="honest, with client data without crossOrigin[^§]*-32001",
+    warned=True,
+)
+class WantsToHearOfFrames(RelyingParty):
+    """Takes the silence of an older client for a frame."""
+
+    def check_cross_origin(self, client_data: Mapping[str, Any]) -> None:
+        super().check_cross_origin({"crossOrigin": True, **client_data})
+
+
+@mutant(
+    kills="sep2672/4.4.2-response-verified",
+    because="credential id of 1024 bytes[^§]*success",
+    warned=True,
+)
+class TakesIdsOfAnyLength(RelyingParty):
+    """Keeps an id however long it is."""
+
+    def check_credential_id(self, response: Mapping[str, Any], expected: bytes) -> None:
+        if len(expected) <= MAXIMUM_CREDENTIAL_ID:
+            super().check_credential_id(response, expected)
+
+
+@mutant(
+    kills="sep2672/4.4.2-response-verified",
+    because="credential id of 1023 bytes[^§]*-32001",
+    warned=True,
+)
+class HasAColumnForIds(RelyingParty):
+    """Has room for 255 bytes of an id."""
+
+    def check_credential_id(self, response: Mapping[str, Any], expected: bytes) -> None:
+        super().check_credential_id(response, expected)
+        if len(expected) > 255:
+            raise VerificationError("credential id: got one that is too long for its column")
 
 
 @mutant(

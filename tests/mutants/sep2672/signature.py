@@ -38,6 +38,19 @@ class NeverVerifiesSignatures(RelyingParty):
         pass
 
 
+@mutant(
+    kills=SIGNATURE, because="honest assertion with a member more in the client data", warned=True
+)
+class ComparesWithATemplate(RelyingParty):
+    """Knows all members that client data of an assertion can have."""
+
+    def check_type(self, client_data: Mapping[str, Any], expected: str) -> None:
+        super().check_type(client_data, expected)
+        known = {"type", "challenge", "origin", "crossOrigin", "topOrigin"}
+        if expected == "webauthn.get" and client_data.keys() - known:
+            raise VerificationError("client data: got a member that is not known here")
+
+
 @mutant(kills=SIGNATURE, because="last bit of the signature[^§]*tool run")
 class ForgivesABit(RelyingParty):
     """Takes a signature whose last bit is wrong, as one that ignores the last byte does."""
