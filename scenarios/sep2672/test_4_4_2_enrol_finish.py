@@ -210,17 +210,20 @@ def test_a_rare_key_approves_like_any_other(ceremony):
 
 
 @requirement("sep2672/4.4.2-persisted")
-def test_the_counter_of_the_registration_is_kept(ceremony):
-    """Enrolled at 41: an assertion that shows 41 once more has not counted on."""
+@pytest.mark.parametrize("counter", [1, 41])
+def test_the_counter_of_the_registration_is_kept(ceremony, counter):
+    """Enrolled at 41, or at the least that counts: an assertion that shows the same once more has
+    not counted on."""
     ceremony.honest()
-    passkey = ceremony.enrol("security-key", counter=PerCredential(start=41))
+    passkey = ceremony.enrol("security-key", counter=PerCredential(start=counter))
     challenge = ceremony.challenge()
     ceremony.expect_refusal(
         ceremony.call(
-            challenge, ceremony.evidence(challenge, passkey, faults=WrongCounter(value=41))
+            challenge, ceremony.evidence(challenge, passkey, faults=WrongCounter(value=counter))
         ),
         Reason.SIGNATURE_COUNTER_REGRESSION,
-        sent="tools/call, signCount 41 by a credential that was enrolled with signCount 41",
+        sent=f"tools/call, signCount {counter} by a credential that was enrolled with signCount "
+        f"{counter}",
     )
     ceremony.still_serves(challenge, passkey)
 

@@ -151,7 +151,9 @@ FURTHER_FAULTS = {
     "a userHandle of somebody else": ("security-key", WrongUserHandle()),
     "authenticatorData with a byte more": ("security-key", Trailing()),
     "backup state (BS) without backup eligibility (BE)": ("security-key", FlipFlag("BS")),
-    "backup eligibility (BE) changed since enrolment": ("icloud-keychain", FlipFlag("BE")),
+    "backup eligibility (BE) lost since enrolment": ("icloud-keychain", FlipFlag("BE")),
+    # Without BS beside it, so that nothing but the value at enrolment speaks against it.
+    "backup eligibility (BE) gained since enrolment": ("security-key", FlipFlag("BE")),
 }
 
 

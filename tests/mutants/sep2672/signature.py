@@ -39,6 +39,18 @@ class NeverVerifiesSignatures(RelyingParty):
 
 
 @mutant(
+    kills=SIGNATURE,
+    because=r"backup eligibility \(BE\) gained since enrolment: a result",
+    warned=True,
+)
+class ForgetsWhatCouldBeBackedUp(RelyingParty):
+    """Looks whether the two flags of a backup fit each other, and not what they were before."""
+
+    def check_backup_flags(self, data: AuthenticatorData, key: CredentialRecord | None) -> None:
+        super().check_backup_flags(data, None)
+
+
+@mutant(
     kills=SIGNATURE, because="honest assertion with a member more in the client data", warned=True
 )
 class ComparesWithATemplate(RelyingParty):
