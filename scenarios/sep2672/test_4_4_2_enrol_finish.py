@@ -171,8 +171,8 @@ RARE_KEYS = {
     "ES256, y begins with zeros": ec.derive_private_key(43, ec.SECP256R1()),
     "ES384, x begins with zeros": ec.derive_private_key(197, ec.SECP384R1()),
     "ES384, y begins with zeros": ec.derive_private_key(176, ec.SECP384R1()),
-    "EdDSA, x is even": ed25519.Ed25519PrivateKey.from_private_bytes(bytes([1]) * 32),
-    "EdDSA, x is odd": ed25519.Ed25519PrivateKey.from_private_bytes(bytes([2]) * 32),
+    "EdDSA, x is even": ed25519.Ed25519PrivateKey.from_private_bytes(bytes([13]) * 32),
+    "EdDSA, x is odd": ed25519.Ed25519PrivateKey.from_private_bytes(bytes([24]) * 32),
 }
 """By their algorithm: the halves of a point that is written with zeros in front, and both of the
 points that share a y. One in 256 keys has a coordinate that a number does not keep whole."""
