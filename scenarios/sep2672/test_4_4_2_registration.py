@@ -17,7 +17,7 @@ from pytest_mcp_approval.families.sep2672.registrations import (
     expect_still_enrols,
 )
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
-from virtual_authenticator import Authenticator
+from virtual_authenticator import Authenticator, cbor
 from virtual_authenticator.algorithms import ALGORITHMS
 from virtual_authenticator.faults import (
     AttestedDataMissing,
@@ -306,6 +306,33 @@ def test_a_questionable_registration_is_better_refused(ceremony, fault):
         return
     ceremony.expect_error(reply, Reason.VERIFICATION_FAILED, sent=sent)
     expect_not_enrolled(ceremony, response["id"], sent=sent)
+    expect_still_enrols(ceremony, sent=sent)
+
+
+@requirement("sep2672/4.4.2-response-verified")
+def test_a_key_of_another_curve_is_better_refused(ceremony):
+    """A point of P-384 that calls itself a key for ES256, whose curve is P-256 (WebAuthn, section
+    5.8.5).
+
+    Reading: the SEP does not mention it; accepting one is a warning.
+    """
+    ceremony.enrol()
+    offered = {one.get("alg") for one in begin(ceremony).get("pubKeyCredParams") or ()}
+    if not {-7, -35} <= offered:
+        raise NotApplicable("the server does not offer both ES256 and ES384")
+    _, response = answer(ceremony, Authenticator("security-key", algorithms=["ES384"]))
+    attestation = cbor.decode(words.base64url_decode(response["response"]["attestationObject"]))
+    # Of the COSE key, the number of its members, its type and its algorithm.
+    named, renamed = bytes.fromhex("a5 0102 033822"), bytes.fromhex("a5 0102 0326")
+    attestation["authData"] = attestation["authData"].replace(named, renamed)
+    edited = words.base64url_encode(cbor.encode(attestation))
+    response["response"] = {**response["response"], "attestationObject": edited}
+    reply = ceremony.approval.finish(response)
+    sent = f"{words.ENROLL_FINISH}, a key of P-384 under the name of ES256"
+    if confirmed_enrolment(reply):
+        ceremony.warn(f"{sent}: accepted; WebAuthn, section 5.8.5")
+        return
+    ceremony.expect_error(reply, Reason.VERIFICATION_FAILED, sent=sent)
     expect_still_enrols(ceremony, sent=sent)
 
 

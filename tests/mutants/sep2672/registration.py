@@ -8,7 +8,14 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from webauthn.helpers import encode_cbor, parse_attestation_object, parse_cbor
+from webauthn.helpers import (
+    decode_credential_public_key,
+    decoded_public_key_to_cryptography,
+    encode_cbor,
+    parse_attestation_object,
+    parse_cbor,
+)
+from webauthn.helpers.decode_credential_public_key import DecodedEC2PublicKey
 from webauthn.helpers.structs import AttestationObject, AuthenticatorData
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
@@ -239,6 +246,24 @@ class LooksAtTheUsualCurve(RelyingParty):
 
     def check_public_key(self, public_key: bytes) -> None:
         if algorithm_of(public_key) == ES256:
+            super().check_public_key(public_key)
+
+
+@mutant(
+    kills="sep2672/4.4.2-response-verified",
+    because="key of P-384 under the name of ES256: accepted",
+    warned=True,
+)
+class TakesAPointOfAnyCurve(RelyingParty):
+    """Asks whether a point is on the curve that it names, not whether that curve is the one."""
+
+    def check_public_key(self, public_key: bytes) -> None:
+        decoded = decode_credential_public_key(public_key)
+        try:
+            decoded_public_key_to_cryptography(decoded)
+        except Exception as error:
+            raise VerificationError("public key: got no valid key") from error
+        if not isinstance(decoded, DecodedEC2PublicKey):
             super().check_public_key(public_key)
 
 
