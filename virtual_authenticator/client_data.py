@@ -33,7 +33,8 @@ class ClientDataDraft:
     type: str
     challenge: str
     origin: str
-    cross_origin: bool = False
+    cross_origin: bool | None = False
+    """None: the client does not say."""
     top_origin: str | None = None
     extra: dict[str, Any] = field(default_factory=dict)
 
@@ -47,10 +48,11 @@ class ClientDataDraft:
             for name, value in self.extra.items():
                 text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
                 rest += f",{quote(name)}:{text}"
-        cross = "true" if self.cross_origin else "false"
+        if self.cross_origin is not None:
+            rest = f',"crossOrigin":{"true" if self.cross_origin else "false"}{rest}'
         return (
             f'{{"type":{quote(self.type)},"challenge":"{self.challenge}",'
-            f'"origin":{quote(self.origin)},"crossOrigin":{cross}{rest}}}'
+            f'"origin":{quote(self.origin)}{rest}}}'
         ).encode("utf-8", "surrogatepass")
 
 

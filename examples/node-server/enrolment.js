@@ -10,6 +10,7 @@ import { approvalError } from './approval-error.js';
 import { ALGORITHMS, isUsableKey } from './public-key.js';
 
 const ENROLMENT_LIFETIME = 5 * 60_000;
+const LONGEST_ID = 1023; // bytes (WebAuthn, section 7.1)
 
 export class Enrolment {
   #store;
@@ -102,17 +103,20 @@ export class Enrolment {
       throw approvalError('verification_failed');
     }
     if (!outcome.verified) throw approvalError('verification_failed');
-    const { id, publicKey, counter } = outcome.registrationInfo.credential;
+    const { credential, credentialDeviceType: deviceType } = outcome.registrationInfo;
+    const { id, publicKey, counter } = credential;
     const transports = response.response.transports ?? [];
-    // What it does not check: that the outer id is the one in the authenticator data, that the key
-    // is valid, that the ceremony was not in another site's frame, and what the transports are.
-    if (id !== response.id || !isUsableKey(publicKey)) throw approvalError('verification_failed');
+    // What it does not check: that the outer id is the one in the authenticator data and no longer
+    // than ids are, that the key is valid, that the ceremony was not in another site's frame, and what the transports are.
+    if (id !== response.id || Buffer.from(id, 'base64url').length > LONGEST_ID) throw approvalError('verification_failed');
+    if (!isUsableKey(publicKey)) throw approvalError('verification_failed');
     if (clientData(response).crossOrigin === true) throw approvalError('verification_failed');
     if (!areTransports(transports)) throw approvalError('verification_failed');
     return {
       id,
       publicKey: Buffer.from(publicKey).toString('base64url'),
       counter,
+      deviceType,
       transports,
       userHandle: this.#store.userHandle,
     };

@@ -149,8 +149,10 @@ export class Gate {
           counter: 0,
         },
       });
-      // What it does not check: a frame of another site, and whose credential it says it is.
+      // What it does not check: a frame of another site, whether the credential can be backed up as
+      // it could before, and whose it says it is.
       if (clientData(response).crossOrigin === true) throw new Error('got a cross-origin assertion');
+      if (outcome.authenticationInfo.credentialDeviceType !== credential.deviceType) throw new Error('got another flag BE');
       const { authenticatorData, clientDataJSON, signature, userHandle } = response.response;
       if (userHandle && userHandle !== credential.userHandle) throw new Error('got another user');
       // And a second check of the signature, with OpenSSL.

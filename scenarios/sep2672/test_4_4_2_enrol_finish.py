@@ -5,10 +5,15 @@ registration at all, in test_4_4_2_malformed.py.
 """
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
-from pytest_mcp_approval.families.sep2672.driver import confirmed_enrolment, parse_instant
+from pytest_mcp_approval.families.sep2672.driver import (
+    Passkey,
+    confirmed_enrolment,
+    parse_instant,
+)
 from pytest_mcp_approval.families.sep2672.outcome import reason_in
 from pytest_mcp_approval.families.sep2672.registrations import (
     answer,
@@ -161,18 +166,64 @@ def test_each_key_approves_by_itself(ceremony, algorithm):
         )
 
 
+RARE_KEYS = {
+    "ES256, x begins with zeros": ec.derive_private_key(379, ec.SECP256R1()),
+    "ES256, y begins with zeros": ec.derive_private_key(43, ec.SECP256R1()),
+    "ES384, x begins with zeros": ec.derive_private_key(197, ec.SECP384R1()),
+    "ES384, y begins with zeros": ec.derive_private_key(176, ec.SECP384R1()),
+    "EdDSA, x is even": ed25519.Ed25519PrivateKey.from_private_bytes(bytes([13]) * 32),
+    "EdDSA, x is odd": ed25519.Ed25519PrivateKey.from_private_bytes(bytes([24]) * 32),
+}
+"""By their algorithm: the halves of a point that is written with zeros in front, and both of the
+points that share a y. One in 256 keys has a coordinate that a number does not keep whole."""
+
+
 @requirement("sep2672/4.4.2-persisted")
-def test_the_counter_of_the_registration_is_kept(ceremony):
-    """Enrolled at 41: an assertion that shows 41 once more has not counted on."""
+def test_a_rare_key_approves_like_any_other(ceremony):
+    """A key is bytes of a fixed length: no zero in front is lost, and no sign."""
+    offered = {one.get("alg") for one in begin(ceremony).get("pubKeyCredParams") or ()}
+    keys = {
+        which: key for which, key in RARE_KEYS.items() if ALGORITHMS[which.split(",")[0]] in offered
+    }
+    if not keys:
+        raise NotApplicable("the server offers none of the algorithms of these keys")
     ceremony.honest()
-    passkey = ceremony.enrol("security-key", counter=PerCredential(start=41))
+    with ceremony.several() as several:
+        for which, key in keys.items():
+            with several.one(which), ceremony.honest_step():
+                device = Authenticator("security-key", algorithms=[which.split(",")[0]])
+                _, page, response = ceremony.approval.register(device, private_key=key)
+                reply = ceremony.approval.finish(response)
+                sent = f"an honest registration with a key for {which}"
+                ceremony.expect(
+                    confirmed_enrolment(reply),
+                    sent=sent,
+                    expected="it is confirmed",
+                    got=reply.describe(),
+                )
+                challenge = ceremony.challenge()
+                passkey = Passkey(device, page, response)
+                ceremony.expect_run(
+                    ceremony.call(challenge, ceremony.evidence(challenge, passkey)),
+                    sent=f"{sent}; then an honest call by it",
+                )
+
+
+@requirement("sep2672/4.4.2-persisted")
+@pytest.mark.parametrize("counter", [1, 41])
+def test_the_counter_of_the_registration_is_kept(ceremony, counter):
+    """Enrolled at 41, or at the least that counts: an assertion that shows the same once more has
+    not counted on."""
+    ceremony.honest()
+    passkey = ceremony.enrol("security-key", counter=PerCredential(start=counter))
     challenge = ceremony.challenge()
     ceremony.expect_refusal(
         ceremony.call(
-            challenge, ceremony.evidence(challenge, passkey, faults=WrongCounter(value=41))
+            challenge, ceremony.evidence(challenge, passkey, faults=WrongCounter(value=counter))
         ),
         Reason.SIGNATURE_COUNTER_REGRESSION,
-        sent="tools/call, signCount 41 by a credential that was enrolled with signCount 41",
+        sent=f"tools/call, signCount {counter} by a credential that was enrolled with signCount "
+        f"{counter}",
     )
     ceremony.still_serves(challenge, passkey)
 

@@ -1,5 +1,7 @@
 """SEP-2672 section 4.4.2: approval/enroll/finish, how a registration is verified."""
 
+import secrets
+
 import pytest
 
 from pytest_mcp_approval.catalogue import NotApplicable, NotVerified, may_poison, requirement
@@ -9,12 +11,14 @@ from pytest_mcp_approval.families.sep2672.issuing import ask, safe_arguments, to
 from pytest_mcp_approval.families.sep2672.registrations import (
     answer,
     begin,
+    enrolled_ids,
     expect_not_enrolled,
     expect_registration_refused,
     expect_still_enrols,
 )
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
-from virtual_authenticator import Authenticator
+from virtual_authenticator import Authenticator, cbor
+from virtual_authenticator.algorithms import ALGORITHMS
 from virtual_authenticator.faults import (
     AttestedDataMissing,
     BrokenX5c,
@@ -25,10 +29,12 @@ from virtual_authenticator.faults import (
     OtherAlgorithm,
     OtherKey,
     OversizedKey,
+    ReservedBit,
     SignatureBit,
     TopOrigin,
     Trailing,
     Truncated,
+    UnusualClientData,
     WrongChallenge,
     WrongCredentialId,
     WrongOrigin,
@@ -180,33 +186,42 @@ def test_a_faulty_registration_is_refused(ceremony, fault):
     )
 
 
-EDDSA, RSA = -8, (-257, -258, -259, -37, -38, -39, -65535)
-"""Algorithms as COSE numbers them."""
+ELLIPTIC, EDWARDS = (-7, -35, -36, -47, -9, -51, -52), (-8, -19, -53)
+"""Algorithms whose keys are points of a curve, as COSE numbers them."""
 
 
 @requirement("sep2672/4.4.2-response-verified")
 def test_a_key_off_its_curve_is_refused(ceremony):
-    """A public key that is no point of its curve is none: the response is not well-formed.
+    """A public key that is no point of its curve is none: the response is not well-formed. Whatever
+    curve it is, of those that the server offers.
 
     Reading: an Ed25519 key is any 32 bytes to the usual libraries, which find out when they first
     verify a signature; accepting one is a warning.
     """
     ceremony.enrol()
     fault = OffCurveKey()
-    honest = answer(ceremony)[1]
-    algorithm = honest["response"].get("publicKeyAlgorithm")
-    if algorithm in RSA:
-        raise NotApplicable("this server asks for RSA keys, which are on no curve")
-    _, response = answer(ceremony, faults=fault)
-    sent = f"{words.ENROLL_FINISH}, attestation none, fault {fault.name} ({fault.check})"
-    if algorithm != EDDSA:
-        expect_registration_refused(ceremony, response, Reason.VERIFICATION_FAILED, sent=sent)
-        return
-    reply = ceremony.approval.finish(response)
-    if confirmed_enrolment(reply):
-        ceremony.warn(f"{sent}: accepted; an Ed25519 key that is no point verifies nothing")
-        return
-    ceremony.expect_error(reply, Reason.VERIFICATION_FAILED, sent=sent)
+    # Without a list WebAuthn means ES256 and RS256 (section 5.4).
+    offered = begin(ceremony).get("pubKeyCredParams") or [{"alg": -7}]
+    curves = [one.get("alg") for one in offered if one.get("alg") in ELLIPTIC + EDWARDS]
+    if not curves:
+        raise NotApplicable("this server asks for no keys that are points of a curve")
+    with ceremony.several() as several:
+        for algorithm in curves:
+            name = ALGORITHMS[algorithm].name
+            with several.one(name):
+                device = Authenticator("security-key", algorithms=[name])
+                _, response = answer(ceremony, device, faults=fault)
+                sent = f"{words.ENROLL_FINISH}, {name}, fault {fault.name} ({fault.check})"
+                if algorithm in ELLIPTIC:
+                    expect_registration_refused(
+                        ceremony, response, Reason.VERIFICATION_FAILED, sent=sent
+                    )
+                    continue
+                reply = ceremony.approval.finish(response)
+                if confirmed_enrolment(reply):
+                    ceremony.warn(f"{sent}: accepted; an {name} key that is no point is no key")
+                    continue
+                ceremony.expect_error(reply, Reason.VERIFICATION_FAILED, sent=sent)
 
 
 ORIGINS = {
@@ -291,6 +306,83 @@ def test_a_questionable_registration_is_better_refused(ceremony, fault):
         return
     ceremony.expect_error(reply, Reason.VERIFICATION_FAILED, sent=sent)
     expect_not_enrolled(ceremony, response["id"], sent=sent)
+    expect_still_enrols(ceremony, sent=sent)
+
+
+@requirement("sep2672/4.4.2-response-verified")
+def test_a_key_of_another_curve_is_better_refused(ceremony):
+    """A point of P-384 that calls itself a key for ES256, whose curve is P-256 (WebAuthn, section
+    5.8.5).
+
+    Reading: the SEP does not mention it; accepting one is a warning.
+    """
+    ceremony.enrol()
+    offered = {one.get("alg") for one in begin(ceremony).get("pubKeyCredParams") or ()}
+    if not {-7, -35} <= offered:
+        raise NotApplicable("the server does not offer both ES256 and ES384")
+    _, response = answer(ceremony, Authenticator("security-key", algorithms=["ES384"]))
+    attestation = cbor.decode(words.base64url_decode(response["response"]["attestationObject"]))
+    # Of the COSE key, the number of its members, its type and its algorithm.
+    named, renamed = bytes.fromhex("a5 0102 033822"), bytes.fromhex("a5 0102 0326")
+    attestation["authData"] = attestation["authData"].replace(named, renamed)
+    edited = words.base64url_encode(cbor.encode(attestation))
+    response["response"] = {**response["response"], "attestationObject": edited}
+    reply = ceremony.approval.finish(response)
+    sent = f"{words.ENROLL_FINISH}, a key of P-384 under the name of ES256"
+    if confirmed_enrolment(reply):
+        ceremony.warn(f"{sent}: accepted; WebAuthn, section 5.8.5")
+        return
+    ceremony.expect_error(reply, Reason.VERIFICATION_FAILED, sent=sent)
+    expect_still_enrols(ceremony, sent=sent)
+
+
+UNUSUAL = {
+    "a member more in the client data": UnusualClientData(),
+    "client data without crossOrigin": UnusualClientData(more=False),
+    "a flag set that is reserved": ReservedBit(),
+}
+
+
+@requirement("sep2672/4.4.2-response-verified")
+@pytest.mark.parametrize("how", UNUSUAL)
+def test_what_few_clients_write_is_no_fault(ceremony, how):
+    """The twin of the faults above: an honest registration by a client, or an authenticator, that
+    is older or newer than most.
+
+    Reading: WebAuthn has relying parties tolerate these, and the SEP does not mention them.
+    Refusing one is a warning.
+    """
+    ceremony.enrol()
+    _, response = answer(ceremony, faults=UNUSUAL[how])
+    reply = ceremony.approval.finish(response)
+    if not confirmed_enrolment(reply):
+        ceremony.warn(f"{words.ENROLL_FINISH}, honest, with {how}: {reply.describe()}")
+
+
+LONGEST_ID = 1023
+
+
+@requirement("sep2672/4.4.2-response-verified")
+@pytest.mark.parametrize("size", [0, LONGEST_ID, LONGEST_ID + 1])
+def test_ids_have_the_lengths_that_ids_have(ceremony, size):
+    """An id of 1023 bytes is the longest (WebAuthn, section 7.1): it enrols, whole.
+
+    Reading: the SEP does not mention it. Refusing it is a warning, and so is taking a longer one,
+    or one of no bytes.
+    """
+    ceremony.enrol()
+    _, response = answer(ceremony, credential_id=secrets.token_bytes(size))
+    reply = ceremony.approval.finish(response)
+    sent = f"{words.ENROLL_FINISH}, a credential id of {size} bytes"
+    if confirmed_enrolment(reply) != (size == LONGEST_ID):
+        ceremony.warn(f"{sent}: {reply.describe()}; WebAuthn, section 7.1, step 25")
+    elif size == LONGEST_ID:
+        ceremony.expect(
+            response["id"] in enrolled_ids(ceremony),
+            sent=f"{sent}; then a new begin",
+            expected="its id among excludeCredentials",
+            got="others",
+        )
     expect_still_enrols(ceremony, sent=sent)
 
 

@@ -14,6 +14,7 @@ from pytest_mcp_approval.families.sep2672.issuing import (
     ask,
     cross_platform_tool,
     issued,
+    issued_for_each,
     safe_arguments,
 )
 from pytest_mcp_approval.families.sep2672.registrations import begin, expect_some_error
@@ -140,23 +141,25 @@ def test_a_same_device_credential_is_not_offered(ceremony, named, transports):
 
 @requirement("sep2672/4.7-cross-platform-excludes-internal")
 def test_a_same_device_credential_beside_others(ceremony):
-    """It is its own transports that count, not those of the user's other credentials."""
-    tool = ceremony.tool_of_class(CROSS)
-    ceremony.honest(tool)
+    """It is its own transports that count, not those of the user's other credentials; and that at
+    every tool that is listed as cross-platform, or without a class."""
+    ceremony.honest(ceremony.tool_of_class(CROSS))
     enrolled = {
         "internal": enrolled_with(ceremony, ["internal"], "touch-id"),
         "hybrid and internal": ceremony.enrol("icloud-keychain"),
         "internal again": enrolled_with(ceremony, ["internal"], "touch-id"),
         "usb": ceremony.enrol(),
     }
-    ids = issued(ceremony, tool).offered
-    found = [name for name, passkey in enrolled.items() if passkey.id in ids]
-    ceremony.expect(
-        found == ["hybrid and internal", "usb"],
-        sent=f"a challenge for {tool.name}, enrolled: {', '.join(enrolled)}",
-        expected="hybrid and internal, usb",
-        got=", ".join(found) or "none of them",
-    )
+    for tool, challenge in issued_for_each(ceremony):
+        if tool.annotation is None or tool.annotation.authenticator_class is not CROSS:
+            continue
+        found = [name for name, passkey in enrolled.items() if passkey.id in challenge.offered]
+        ceremony.expect(
+            found == ["hybrid and internal", "usb"],
+            sent=f"a challenge for {tool.name}, enrolled: {', '.join(enrolled)}",
+            expected="hybrid and internal, usb",
+            got=", ".join(found) or "none of them",
+        )
 
 
 def _issue_and_call_agree(ceremony, tool, passkey, what, *, includes_usb=False):

@@ -14,10 +14,12 @@ from virtual_authenticator.faults import (
     OtherAlgorithm,
     OtherKey,
     Replayed,
+    ReservedBit,
     SignatureBit,
     TopOrigin,
     Trailing,
     Truncated,
+    UnusualClientData,
     WrongChallenge,
     WrongOrigin,
     WrongRpIdHash,
@@ -149,7 +151,9 @@ FURTHER_FAULTS = {
     "a userHandle of somebody else": ("security-key", WrongUserHandle()),
     "authenticatorData with a byte more": ("security-key", Trailing()),
     "backup state (BS) without backup eligibility (BE)": ("security-key", FlipFlag("BS")),
-    "backup eligibility (BE) changed since enrolment": ("icloud-keychain", FlipFlag("BE")),
+    "backup eligibility (BE) lost since enrolment": ("icloud-keychain", FlipFlag("BE")),
+    # Without BS beside it, so that nothing but the value at enrolment speaks against it.
+    "backup eligibility (BE) gained since enrolment": ("security-key", FlipFlag("BE")),
 }
 
 
@@ -172,6 +176,29 @@ def test_the_rest_of_webauthn_is_looked_at_too(ceremony, fault):
         sent=f"tools/call, {fault}",
         tolerated=ANY_REASON,
     )
+
+
+UNUSUAL = {
+    "a member more in the client data": UnusualClientData(),
+    "client data without crossOrigin": UnusualClientData(more=False),
+    "a flag set that is reserved": ReservedBit(),
+}
+
+
+@requirement("sep2672/4.8-10-signature")
+@pytest.mark.parametrize("how", UNUSUAL)
+def test_what_few_clients_write_is_no_fault(ceremony, how):
+    """The twin of the faults above: an honest assertion by a client, or an authenticator, that is
+    older or newer than most.
+
+    Reading: WebAuthn has relying parties tolerate these, and the SEP does not mention them.
+    Refusing one is a warning.
+    """
+    ceremony.honest()
+    challenge = ceremony.challenge()
+    outcome = ceremony.call(challenge, ceremony.evidence(challenge, faults=UNUSUAL[how]))
+    if not outcome.executed:
+        ceremony.warn(f"tools/call, an honest assertion with {how}: {outcome.describe()}")
 
 
 # ---- step 11: the counter

@@ -18,6 +18,7 @@ BOTH, PY_ONLY, NOBODY = {PY_WEBAUTHN, FIDO2}, {PY_WEBAUTHN}, set[str]()
 # Why a fault passes both libraries, in a few words each.
 FRAMES = "neither library looks at crossOrigin or topOrigin: framing is left to the application"
 ELIGIBLE = "BE may be set at registration; that it never changes is for the application to compare"
+UNUSUAL = "section 5.8.1 has crossOrigin optional, and lets clients add members"
 RESERVED = "reserved flags must be ignored"
 FIRST = "the first counter value is whatever it is"
 ORDER = "both read CBOR maps in any order, which is harmless once nothing stands twice"
@@ -54,6 +55,8 @@ CASES = [
     create("packed-self", faults.WrongType(), BOTH),
     create("packed-self", faults.CrossOrigin(), NOBODY, FRAMES),
     create("packed-self", faults.TopOrigin(), NOBODY, FRAMES),
+    create("packed-self", faults.UnusualClientData(), NOBODY, UNUSUAL),
+    create("packed-self", faults.UnusualClientData(more=False), NOBODY, UNUSUAL),
     create("packed-self", faults.OtherAlgorithm(), PY_ONLY),
     create("packed-self", faults.OffCurveKey(), BOTH),
     create("packed-self", faults.OversizedKey(), BOTH),
@@ -111,6 +114,8 @@ CASES = [
     get(faults.WrongType(), BOTH),
     get(faults.CrossOrigin(), NOBODY, FRAMES),
     get(faults.TopOrigin(), NOBODY, FRAMES),
+    get(faults.UnusualClientData(), NOBODY, UNUSUAL),
+    get(faults.UnusualClientData(more=False), NOBODY, UNUSUAL),
     get(faults.OtherAlgorithm(), BOTH),
     get(faults.WrongRpIdHash(), BOTH),
     get(faults.FlipFlag("UP"), BOTH),

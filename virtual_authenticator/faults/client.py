@@ -78,6 +78,22 @@ class TopOrigin(CrossOrigin):
         draft.top_origin = self.origin
 
 
+@dataclass(frozen=True)
+class UnusualClientData(Fault):
+    """Writes what few clients write: a member more, or (`more=False`) nothing about frames."""
+
+    name = "unusual-client-data"
+    check = "none: members may be added, and crossOrigin may be missing"
+    section = "5.8.1, crossOrigin is optional, and further members are to be tolerated"
+    more: bool = True
+
+    def client_data(self, draft: ClientDataDraft, run: FaultRun) -> None:  # noqa: ARG002
+        if self.more:
+            draft.extra["other_keys_can_be_added_here"] = "do not compare this with a template"
+        else:
+            draft.cross_origin = None
+
+
 # ---- what the page sends
 
 

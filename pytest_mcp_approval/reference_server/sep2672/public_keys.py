@@ -1,7 +1,6 @@
 """Whether a credential's public key is a key at all, and whether it made a signature.
 
-Loading does not check every kind: it accepts any Ed25519 point. Knows no ceremony. Uses py_webauthn
-and cryptography.
+Loading does not check every kind: it accepts any Ed25519 point. Knows no ceremony.
 """
 
 from __future__ import annotations
@@ -33,6 +32,7 @@ ALGORITHMS = (ES256, EDDSA, ES384, RS256)
 
 _P = 2**255 - 19
 _D = -121665 * pow(121666, -1, _P) % _P
+_EULER = (_P - 1) // 2
 
 
 def algorithm_of(cose_key: bytes) -> int:
@@ -84,5 +84,5 @@ def _check_edwards_point(encoded: bytes) -> None:
         raise ValueError("Ed25519 point: got y beyond the field, expected a reduced one")
     x_squared = (y * y - 1) * pow(_D * y * y + 1, -1, _P) % _P
     # Euler's criterion: a square, or zero.
-    if pow(x_squared, (_P - 1) // 2, _P) not in (0, 1):
+    if pow(x_squared, _EULER, _P) not in (0, 1):
         raise ValueError("Ed25519 point: got a y without an x, expected a point of the curve")

@@ -8,6 +8,8 @@ from typing import Any
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import AuthenticatorClass, Reason
+from pytest_mcp_approval.reference_server.sep2672.demonstration import Tool
+from pytest_mcp_approval.reference_server.sep2672.extension import Sep2672Extension
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
 from pytest_mcp_approval.reference_server.sep2672.records import (
     ApprovalAttempt,
@@ -41,6 +43,20 @@ class OffersSameDeviceCredentials(ApprovalGate):
 
     def eligible_credentials(self, user: str, tool: GatedTool) -> list[CredentialRecord]:
         return self.store.credentials(user) or super().eligible_credentials(user, tool)
+
+
+@mutant(
+    kills="sep2672/4.7-cross-platform-excludes-internal",
+    because=r"a challenge for delete_resource[^§]*\ninternal, hybrid and internal",
+)
+class ListsNoClass(Sep2672Extension):
+    """Lists a tool without the class that its gate goes by: clients read cross-platform there."""
+
+    def listing(self, tool: Tool) -> dict[str, Any]:
+        listed = super().listing(tool)
+        if tool.name == "delete_resource":
+            listed["_meta"] = {words.META_KEY: {"required": words.REQUIRED}}
+        return listed
 
 
 @mutant(

@@ -11,6 +11,8 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
+from webauthn.helpers import encode_cbor, parse_cbor
+
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
@@ -376,6 +378,21 @@ class KeepsOneKeyPerUser(KeepsOther):
     def changed(self, credential: CredentialRecord) -> CredentialRecord:
         earlier = self.store.credentials(credential.user)
         return replace(credential, public_key=earlier[0].public_key) if earlier else credential
+
+
+@mutant(
+    kills="sep2672/4.4.2-persisted",
+    because='key for ES256, x begins with zeros[^§]*"reason":"signature_verification_failed"',
+)
+class KeepsCoordinatesAsNumbers(KeepsOther):
+    """Writes the coordinates of a key with as many bytes as the number has."""
+
+    def changed(self, credential: CredentialRecord) -> CredentialRecord:
+        key = parse_cbor(credential.public_key)
+        for name in (-2, -3):
+            if name in key:
+                key[name] = key[name].lstrip(b"\x00")
+        return replace(credential, public_key=encode_cbor(key))
 
 
 @mutant(kills="sep2672/4.4.2-persisted", because="enrolled before a restart[^§]*a result, tool run")

@@ -8,18 +8,26 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
-from webauthn.helpers import encode_cbor, parse_attestation_object, parse_cbor
+from webauthn.helpers import (
+    decode_credential_public_key,
+    decoded_public_key_to_cryptography,
+    encode_cbor,
+    parse_attestation_object,
+    parse_cbor,
+)
+from webauthn.helpers.decode_credential_public_key import DecodedEC2PublicKey
 from webauthn.helpers.structs import AttestationObject, AuthenticatorData
 
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from pytest_mcp_approval.reference_server.sep2672.gate import ApprovalGate
-from pytest_mcp_approval.reference_server.sep2672.public_keys import RS256, algorithm_of
+from pytest_mcp_approval.reference_server.sep2672.public_keys import ES256, RS256, algorithm_of
 from pytest_mcp_approval.reference_server.sep2672.records import EnrolmentRecord
 from pytest_mcp_approval.reference_server.sep2672.refusals import (
     ApprovalRefusal,
 )
 from pytest_mcp_approval.reference_server.sep2672.relying_party import (
+    MAXIMUM_CREDENTIAL_ID,
     Registration,
     RelyingParty,
     VerificationError,
@@ -229,7 +237,37 @@ class DoesNotLookAtTheKey(RelyingParty):
         pass
 
 
-@mutant(kills="sep2672/4.4.2-response-verified", because="Ed25519 key that is no", warned=True)
+@mutant(
+    kills="sep2672/4.4.2-response-verified",
+    because='ES384, fault off-curve-key[^§]*"success":true',
+)
+class LooksAtTheUsualCurve(RelyingParty):
+    """Loads keys of the curve that nearly all authenticators use; keeps others as they come."""
+
+    def check_public_key(self, public_key: bytes) -> None:
+        if algorithm_of(public_key) == ES256:
+            super().check_public_key(public_key)
+
+
+@mutant(
+    kills="sep2672/4.4.2-response-verified",
+    because="key of P-384 under the name of ES256: accepted",
+    warned=True,
+)
+class TakesAPointOfAnyCurve(RelyingParty):
+    """Asks whether a point is on the curve that it names, not whether that curve is the one."""
+
+    def check_public_key(self, public_key: bytes) -> None:
+        decoded = decode_credential_public_key(public_key)
+        try:
+            decoded_public_key_to_cryptography(decoded)
+        except Exception as error:
+            raise VerificationError("public key: got no valid key") from error
+        if not isinstance(decoded, DecodedEC2PublicKey):
+            super().check_public_key(public_key)
+
+
+@mutant(kills="sep2672/4.4.2-response-verified", because="EdDSA key that is no", warned=True)
 class TakesAny32BytesForAKey(RelyingParty):
     """Asks for Ed25519, and keeps a public key without looking whether it is a point."""
 
@@ -249,6 +287,59 @@ class TakesEveryAlgorithm(RelyingParty):
 
     def check_public_key(self, public_key: bytes) -> None:
         pass
+
+
+@mutant(
+    kills="sep2672/4.4.2-response-verified",
+    because="honest, with a member more in the client data[^§]*-32001",
+    warned=True,
+)
+class KnowsAllMembers(RelyingParty):
+    """Compares the client data with a template."""
+
+    def check_type(self, client_data: Mapping[str, Any], expected: str) -> None:
+        super().check_type(client_data, expected)
+        if client_data.keys() - {"type", "challenge", "origin", "crossOrigin", "topOrigin"}:
+            raise VerificationError("client data: got a member that is not known here")
+
+
+@mutant(
+    kills="sep2672/4.4.2-response-verified",
+    because="honest, with client data without crossOrigin[^§]*-32001",
+    warned=True,
+)
+class WantsToHearOfFrames(RelyingParty):
+    """Takes the silence of an older client for a frame."""
+
+    def check_cross_origin(self, client_data: Mapping[str, Any]) -> None:
+        super().check_cross_origin({"crossOrigin": True, **client_data})
+
+
+@mutant(
+    kills="sep2672/4.4.2-response-verified",
+    because="credential id of 1024 bytes[^§]*success",
+    warned=True,
+)
+class TakesIdsOfAnyLength(RelyingParty):
+    """Keeps an id however long it is."""
+
+    def check_credential_id(self, response: Mapping[str, Any], expected: bytes) -> None:
+        if len(expected) <= MAXIMUM_CREDENTIAL_ID:
+            super().check_credential_id(response, expected)
+
+
+@mutant(
+    kills="sep2672/4.4.2-response-verified",
+    because="credential id of 1023 bytes[^§]*-32001",
+    warned=True,
+)
+class HasAColumnForIds(RelyingParty):
+    """Has room for 255 bytes of an id."""
+
+    def check_credential_id(self, response: Mapping[str, Any], expected: bytes) -> None:
+        super().check_credential_id(response, expected)
+        if len(expected) > 255:
+            raise VerificationError("credential id: got one that is too long for its column")
 
 
 @mutant(

@@ -38,6 +38,31 @@ class NeverVerifiesSignatures(RelyingParty):
         pass
 
 
+@mutant(
+    kills=SIGNATURE,
+    because=r"backup eligibility \(BE\) gained since enrolment: a result",
+    warned=True,
+)
+class ForgetsWhatCouldBeBackedUp(RelyingParty):
+    """Looks whether the two flags of a backup fit each other, and not what they were before."""
+
+    def check_backup_flags(self, data: AuthenticatorData, key: CredentialRecord | None) -> None:
+        super().check_backup_flags(data, None)
+
+
+@mutant(
+    kills=SIGNATURE, because="honest assertion with a member more in the client data", warned=True
+)
+class ComparesWithATemplate(RelyingParty):
+    """Knows all members that client data of an assertion can have."""
+
+    def check_type(self, client_data: Mapping[str, Any], expected: str) -> None:
+        super().check_type(client_data, expected)
+        known = {"type", "challenge", "origin", "crossOrigin", "topOrigin"}
+        if expected == "webauthn.get" and client_data.keys() - known:
+            raise VerificationError("client data: got a member that is not known here")
+
+
 @mutant(kills=SIGNATURE, because="last bit of the signature[^§]*tool run")
 class ForgivesABit(RelyingParty):
     """Takes a signature whose last bit is wrong, as one that ignores the last byte does."""
