@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import secrets
 import shutil
 import socket
 from collections.abc import Iterable
@@ -26,6 +27,9 @@ _WITH_PLACEHOLDERS = (
     "family_settings",
 )
 """The settings that may contain them."""
+_PORTS = range(20_000, 32_000)
+"""Below those that systems hand out themselves, to whoever connects anywhere: one of these could be
+taken by any connection of this machine before the server has started."""
 _TRIES = 50
 _given_out: set[int] = set()
 
@@ -93,23 +97,20 @@ class Instance:
 def free_port() -> int:
     """A port that nobody listens on, on either loopback address."""
     for _ in range(_TRIES):
-        with socket.socket() as listener:
-            listener.bind(("127.0.0.1", 0))
-            port = int(listener.getsockname()[1])
-            if port in _given_out or not _free_on_version_6(port):
-                continue
+        port = secrets.choice(_PORTS)
+        if port not in _given_out and _is_free("127.0.0.1", port) and _is_free("::1", port):
             _given_out.add(port)
             return port
     raise TargetError("no free port was found on 127.0.0.1")
 
 
-def _free_on_version_6(port: int) -> bool:
+def _is_free(address: str, port: int) -> bool:
     try:
-        with socket.socket(socket.AF_INET6) as listener:
-            listener.bind(("::1", port))
+        with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as listener:
+            listener.bind((address, port))
     except OSError as error:
         # Without IPv6 the address does not exist, so it is not taken.
-        return error.errno != errno.EADDRINUSE
+        return error.errno not in (errno.EADDRINUSE, errno.EACCES)
     return True
 
 

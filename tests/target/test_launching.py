@@ -233,6 +233,14 @@ def test_a_free_port_that_somebody_took_is_given_up_for_another(launched):
     assert str(target.instance.port) in target.spec.url
 
 
+def test_no_connection_of_this_machine_takes_a_port_before_the_server_does():
+    """Whoever connects without saying from where gets a port of the system's choice."""
+    chosen = {free_port() for _ in range(20)}
+    assert len(chosen) == 20
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        assert max(chosen) < other.getsockname()[1]
+
+
 def test_what_it_says_never_blocks_it_and_only_the_end_is_kept(launched):
     target = launched("loud")
     assert told(target)["pid"]
