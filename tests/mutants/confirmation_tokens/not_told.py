@@ -77,6 +77,15 @@ class RevokedTokensAreActive(ConfirmationGate):
         return "active" if found == "revoked" else found
 
 
+@broken(kills="7.3-status", because="that is revoked: no state is told", warned=True)
+class TellsNoStateOfRevokedTokens(ConfirmationGate):
+    """Knows three states, and has no word for a revoked token."""
+
+    def state_of(self, record: TokenRecord) -> Any:
+        found = super().state_of(record)
+        return None if found == "revoked" else found
+
+
 @broken(kills="7.3-status", because=r"after its end, then it[^§]*operation run")
 class TellsTheEndAnInstantEarly(ConfirmationGate):
     """Calls a token expired at the last instant at which it still serves."""
