@@ -10,6 +10,9 @@ from pytest_mcp_approval.families.confirmation_tokens.kinds import FEW, SESSION,
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import TokenType
 from pytest_mcp_approval.wire.reply import show_json
 
+USABLE = {"active", "valid", "fresh", "usable", "unused"}
+SPENT = {"expired", "used", "consumed", "redeemed", "spent", "revoked", "invalid"}
+
 
 def _state(tokens, issued, session=None):
     if not tokens.table.introspection["status"]:
@@ -40,8 +43,9 @@ def _spent(tokens, how):
 @requirement("confirmation_tokens/7.3-status")
 @pytest.mark.parametrize("how", ["used", "revoked", "expired"])
 def test_a_spent_token_is_not_called_fresh(tokens, how):
-    """Its state differs from that of a usable token. Where none is told, it may be that the token
-    was forgotten: a warning."""
+    """Its state differs from that of a usable token. The words are the server's own, as long as
+    they do not say the opposite. Where no state is told, it may be that the token was forgotten: a
+    warning."""
     fresh = _state(tokens, tokens.issue())
     if fresh is None:
         raise NotVerified("needs introspection.state_at, where a token's state is told")
@@ -50,6 +54,12 @@ def test_a_spent_token_is_not_called_fresh(tokens, how):
         spent != fresh,
         sent=f"introspection of a fresh token, and of one that is {how}",
         expected="two different states",
+        got=f"{show_json(fresh)} and {show_json(spent)}",
+    )
+    tokens.expect(
+        str(fresh).lower() not in SPENT and str(spent).lower() not in USABLE,
+        sent=f"introspection of a fresh token, and of one that is {how}",
+        expected="states that do not say the opposite",
         got=f"{show_json(fresh)} and {show_json(spent)}",
     )
     if spent is None:

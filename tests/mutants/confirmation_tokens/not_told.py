@@ -107,6 +107,36 @@ class BreaksOnUnknownTokens(ConfirmationGate):
         return super().status(token, user=user)
 
 
+@broken(
+    kills="6.3-one-answer-for-unknown", because="revocation of an unknown token[^§]*is no token"
+)
+class TellsWhatCannotBeRevoked(ConfirmationGate):
+    """Says of what is to be revoked that it does not even look like a token."""
+
+    def revoke(self, token: Any, *, user: str, session: str = "") -> TokenRecord:
+        if not words.is_token(token):
+            raise TokenRefusal(TokenCode.INVALID, "This is no token")
+        return super().revoke(token, user=user, session=session)
+
+
+@broken(kills="6.4-audit", because="a revocation that is refused[^§]*no such entry", warned=True)
+class RefusedRevocationsAreNotLogged(LeavesOut):
+    """Logs revocations where they are made, and those that it refuses nowhere."""
+
+    def logs(self, event: Event, token_id: str, session: str, failure: str) -> bool:
+        return event is not Event.REVOKED or not failure
+
+
+@broken(kills="7.3-status", because='that do not say the opposite[^§]*"expired" and "used"')
+class CallsFreshTokensExpired(ConfirmationGate):
+    """Compares the clock with the end the wrong way round, where it tells a state."""
+
+    def state_of(self, record: TokenRecord) -> str:
+        swapped = {"active": "expired", "expired": "active"}
+        found = super().state_of(record)
+        return swapped.get(found, found)
+
+
 @broken(kills="1.3-flow", because="signed token 1 of 2, confirmed[^§]*TOKEN_INVALID")
 class SignsOneWayAndReadsAnother(SignedTokens):
     """Takes none of the signatures that it makes."""
