@@ -105,6 +105,19 @@ def test_a_token_that_was_signed_with_another_key_is_invalid(tokens):
         first.expect_run(first.redeem(issued), sent="the same token where it was signed")
 
 
+@requirement("confirmation_tokens/6.1-replay")
+def test_a_signed_token_serves_once_at_two_servers_that_were_given_no_key(tokens):
+    """Either each has a key of its own, or they also share what was used. A key that comes with the
+    software is everybody's."""
+    with tokens.variant("signed", True) as first, tokens.variant("signed", True) as second:
+        second.honest()
+        issued = first.issue()
+        first.need_served(first.redeem(issued))
+        second.expect_not_run(
+            second.redeem(issued), sent="a signed token that was used at another server"
+        )
+
+
 @requirement("confirmation_tokens/6.3-one-answer-for-unknown")
 def test_questions_about_unknown_and_malformed_tokens_get_one_answer(tokens):
     """Introspection does not reveal what a token looks like."""
