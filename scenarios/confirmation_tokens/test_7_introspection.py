@@ -67,6 +67,27 @@ def test_a_spent_token_is_not_called_fresh(tokens, how):
 
 
 @requirement("confirmation_tokens/7.3-status")
+def test_a_spent_token_that_carries_its_payload_is_not_called_fresh(tokens):
+    """What it carries does not say that it was used or revoked."""
+    with tokens.variant("signed", True) as other, other.several() as several:
+        fresh = _state(other, other.issue())
+        if fresh is None:
+            raise NotVerified("needs introspection.state_at, where a token's state is told")
+        ended = {"used": other.used(), "revoked": other.issue()}
+        if not other.driver.revoke(ended["revoked"].token).succeeded:
+            del ended["revoked"]  # the server's choice
+        for how, issued in ended.items():
+            with several.one(how):
+                spent = _state(other, issued)
+                other.expect(
+                    spent != fresh,
+                    sent=f"introspection of a fresh signed token, and of one that is {how}",
+                    expected="two different states",
+                    got=f"{show_json(fresh)} and {show_json(spent)}",
+                )
+
+
+@requirement("confirmation_tokens/7.3-status")
 def test_a_token_is_called_fresh_as_long_as_it_serves(tokens):
     """At the very instant at which its end and the tolerance meet: what is said and what is done
     agree, whichever it is."""
