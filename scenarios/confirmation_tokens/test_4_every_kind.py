@@ -144,7 +144,11 @@ def test_every_check_is_made_for_signed_tokens(tokens):
                         kind.attempt(issued), sent="a signed token that was revoked"
                     )
         if other.target.clock.movable:
-            issued = kind.issue()
+            early, issued = kind.issue(), kind.issue()
+            near = other.move_inside(early, limit_of(other, early))
+            sent = f"a signed token {near} before its last instant"
+            with several.one(sent):
+                other.expect_run(kind.redeem(early), sent=sent)
             late = other.move_beyond(issued)
             sent = f"a signed token {late} after it expired"
             with several.one(sent):

@@ -105,6 +105,19 @@ def test_a_token_that_was_signed_with_another_key_is_invalid(tokens):
         first.expect_run(first.redeem(issued), sent="the same token where it was signed")
 
 
+@requirement("confirmation_tokens/6.1-replay")
+def test_a_signed_token_serves_once_at_two_servers_that_were_given_no_key(tokens):
+    """Either each has a key of its own, or they also share what was used. A key that comes with the
+    software is everybody's."""
+    with tokens.variant("signed", True) as first, tokens.variant("signed", True) as second:
+        second.honest()
+        issued = first.issue()
+        first.need_served(first.redeem(issued))
+        second.expect_not_run(
+            second.redeem(issued), sent="a signed token that was used at another server"
+        )
+
+
 @requirement("confirmation_tokens/6.3-one-answer-for-unknown")
 def test_questions_about_unknown_and_malformed_tokens_get_one_answer(tokens):
     """Introspection does not reveal what a token looks like."""
@@ -112,6 +125,20 @@ def test_questions_about_unknown_and_malformed_tokens_get_one_answer(tokens):
         raise NotApplicable("a token's state cannot be asked for (introspection.status)")
     if not tokens.driver.status(tokens.issue().token).succeeded:
         raise NotVerified("a question about a token that is alive failed")
+    _expect_one_answer(tokens, "introspection", tokens.driver.status)
+
+
+@requirement("confirmation_tokens/6.3-one-answer-for-unknown")
+def test_revocations_of_unknown_and_malformed_tokens_get_one_answer(tokens):
+    """Nor does a revocation."""
+    if not tokens.table.introspection:
+        raise NotApplicable("tokens cannot be revoked, as far as the table says (introspection)")
+    if not tokens.driver.revoke(tokens.issue().token).succeeded:
+        raise NotVerified("the revocation of a token that is alive failed")
+    _expect_one_answer(tokens, "revocation", tokens.driver.revoke)
+
+
+def _expect_one_answer(tokens, what, ask):
     answers = {}
     for name, token in {
         "unknown": "conf_" + secrets.token_hex(24),
@@ -119,14 +146,14 @@ def test_questions_about_unknown_and_malformed_tokens_get_one_answer(tokens):
         "without a prefix": "nothing",
         "too long": "conf_" + "a" * 300,
     }.items():
-        outcome = tokens.driver.status(token)
+        outcome = ask(token)
         answer = outcome.answer
         answers[name] = (answer.success, answer.code, answer.get("message"))
         if is_internal_error(outcome.reply):
-            tokens.warn(f"introspection of a token that is {name}: {outcome.describe()}")
+            tokens.warn(f"{what} of a token that is {name}: {outcome.describe()}")
     tokens.expect(
         len({str(value) for value in answers.values()}) == 1,
-        sent="introspection of an unknown token, and of malformed ones",
+        sent=f"{what} of an unknown token, and of malformed ones",
         expected="the same answer to all",
         got="; ".join(f"{name}: {str(value)[:80]}" for name, value in answers.items()),
     )

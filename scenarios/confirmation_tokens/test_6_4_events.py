@@ -202,6 +202,31 @@ def test_every_refusal_is_told(tokens):
 
 
 @requirement("confirmation_tokens/6.4-audit")
+def test_a_revocation_that_is_refused_is_told(tokens):
+    """All operations are logged; which of its four events this is the document does not say, so
+    that a log without it is a warning."""
+    if not tokens.table.introspection:
+        raise NotApplicable("tokens cannot be revoked, as far as the table says (introspection)")
+    issued = tokens.used()
+    before = entries_about(tokens.driver.binding.audit_entries(), issued.token)
+    tokens.expect(
+        bool(before),
+        sent="the issue and the use of a token, then a look at the audit log",
+        expected="entries about it",
+        got="none",
+    )
+    if tokens.driver.revoke(issued.token).succeeded:
+        raise NotApplicable("a used token can be revoked: nothing was refused")
+    after = entries_about(tokens.driver.binding.audit_entries(), issued.token)
+    if _failures(after) <= _failures(before):
+        tokens.warn("a revocation that is refused, then a look at the audit log: no such entry")
+
+
+def _failures(entries):
+    return sum(one.get("outcome") == FAILURE for one in entries)
+
+
+@requirement("confirmation_tokens/6.4-audit")
 def test_what_ends_tokens_by_itself_is_told(tokens):
     """A logout, another configuration, a security event, the end of a session: each token that is
     revoked by it has its entry."""

@@ -10,6 +10,9 @@ from pytest_mcp_approval.families.confirmation_tokens.kinds import FEW, SESSION,
 from pytest_mcp_approval.families.confirmation_tokens.vocabulary import TokenType
 from pytest_mcp_approval.wire.reply import show_json
 
+USABLE = {"active", "valid", "fresh", "usable", "unused"}
+SPENT = {"expired", "used", "consumed", "redeemed", "spent", "revoked", "invalid"}
+
 
 def _state(tokens, issued, session=None):
     if not tokens.table.introspection["status"]:
@@ -40,7 +43,9 @@ def _spent(tokens, how):
 @requirement("confirmation_tokens/7.3-status")
 @pytest.mark.parametrize("how", ["used", "revoked", "expired"])
 def test_a_spent_token_is_not_called_fresh(tokens, how):
-    """Its state differs from that of a usable token."""
+    """Its state differs from that of a usable token. The words are the server's own, as long as
+    they do not say the opposite. Where no state is told, it may be that the token was forgotten: a
+    warning."""
     fresh = _state(tokens, tokens.issue())
     if fresh is None:
         raise NotVerified("needs introspection.state_at, where a token's state is told")
@@ -51,6 +56,35 @@ def test_a_spent_token_is_not_called_fresh(tokens, how):
         expected="two different states",
         got=f"{show_json(fresh)} and {show_json(spent)}",
     )
+    tokens.expect(
+        str(fresh).lower() not in SPENT and str(spent).lower() not in USABLE,
+        sent=f"introspection of a fresh token, and of one that is {how}",
+        expected="states that do not say the opposite",
+        got=f"{show_json(fresh)} and {show_json(spent)}",
+    )
+    if spent is None:
+        tokens.warn(f"introspection of a token that is {how}: no state is told, and no code")
+
+
+@requirement("confirmation_tokens/7.3-status")
+def test_a_spent_token_that_carries_its_payload_is_not_called_fresh(tokens):
+    """What it carries does not say that it was used or revoked."""
+    with tokens.variant("signed", True) as other, other.several() as several:
+        fresh = _state(other, other.issue())
+        if fresh is None:
+            raise NotVerified("needs introspection.state_at, where a token's state is told")
+        ended = {"used": other.used(), "revoked": other.issue()}
+        if not other.driver.revoke(ended["revoked"].token).succeeded:
+            del ended["revoked"]  # the server's choice
+        for how, issued in ended.items():
+            with several.one(how):
+                spent = _state(other, issued)
+                other.expect(
+                    spent != fresh,
+                    sent=f"introspection of a fresh signed token, and of one that is {how}",
+                    expected="two different states",
+                    got=f"{show_json(fresh)} and {show_json(spent)}",
+                )
 
 
 @requirement("confirmation_tokens/7.3-status")

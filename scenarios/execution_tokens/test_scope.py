@@ -201,6 +201,26 @@ def test_hosts_that_are_no_list_allow_nothing(executions):
     executions.expect_all_refused(executions.some(tokens, always=3), host=f"https://{host}/")
 
 
+@requirement("execution_tokens/scope-host")
+def test_a_host_that_is_not_found_is_not_allowed(executions):
+    """Some readers find no host in these URLs, others the one after the slashes: a scope with an
+    entry that names no host does not allow it."""
+    executions.need_argument("host")
+    executions.honest(host=f"https://{executions.table.host}/")
+    scopes = {"names for no host": ["", ".", "None", "null", "undefined"]}
+    if executions.driver.secret is not None:
+        scopes["null"] = [None]
+    urls = ["https:///evil.example/", "https:evil.example", "https:/evil.example/"]
+    with executions.several() as several:
+        for name, hosts in scopes.items():
+            for url in urls:
+                with several.one(f"{name}, {url}"):
+                    executions.expect_refused(
+                        executions.execute(executions.token(hosts=hosts), host=url),
+                        sent=f"a token with {name} in its hosts, with {url}",
+                    )
+
+
 # ---- the action
 
 

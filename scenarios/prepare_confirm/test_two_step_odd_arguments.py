@@ -3,7 +3,9 @@
 import datetime
 
 from pytest_mcp_approval.catalogue import NotVerified, requirement
-from pytest_mcp_approval.families.prepare_confirm.odd_arguments import odd_calls
+from pytest_mcp_approval.families.base.exploration import is_internal_error
+from pytest_mcp_approval.families.prepare_confirm.comparing import passed_on_unread
+from pytest_mcp_approval.families.prepare_confirm.odd_arguments import BEYOND_DOUBLES, odd_calls
 from pytest_mcp_approval.families.prepare_confirm.outcome import Preview
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import TwoStepReason
 
@@ -38,8 +40,10 @@ def test_odd_arguments_are_refused_or_done_as_shown(two_step):
 
     What is shown for them is done, and a flag that nobody set is not set. What names or shows
     something that is not named as safe is confirmed on the reference server only: a second
-    instance of any other may work on the same back end.
+    instance of any other may work on the same back end. That the server's own code fails on them,
+    or passes the word false on to the back end, is a warning.
     """
+    remarks = {}
     known = two_step.target.known_arguments  # of the reference server alone
     twin = two_step.target.twin() if known else None
     view = two_step if twin is None else two_step.over(twin, "a twin")
@@ -49,18 +53,22 @@ def test_odd_arguments_are_refused_or_done_as_shown(two_step):
             safe = None if twin is not None else _named(pair.arguments)
             for odd in odd_calls(pair.arguments, _defaults(view, pair)):
                 with several.one(f"{pair.prepare} {odd.name}"):
-                    _expect_refused_or_done(view, pair, odd, safe)
+                    _expect_refused_or_done(view, pair, odd, safe, remarks)
             with (
                 several.one(f"{pair.prepare} afterwards"),
                 view.promised(sent=f"{pair.prepare}, after odd arguments", expected="a preview"),
             ):
                 view.honest(pair)
+    for what, names in remarks.items():
+        two_step.warn(f"{what}: {', '.join(names[:3])} ({len(names)} in all)")
 
 
-def _expect_refused_or_done(view, pair, odd, safe):
+def _expect_refused_or_done(view, pair, odd, safe, remarks):
     view.put_in_place(pair)
     sent = f"{pair.prepare} {odd.name}"
     answer = view.driver.request_preview(pair, odd.arguments)
+    if is_internal_error(answer.reply) and BEYOND_DOUBLES not in odd.name:
+        remarks.setdefault("an internal error", []).append(sent)
     preview = Preview(pair, odd.means, answer, view.table)
     if answer.is_error or not isinstance(answer.member(view.table.token), str):
         return
@@ -72,6 +80,8 @@ def _expect_refused_or_done(view, pair, odd, safe):
     outcome = view.confirm(preview)
     if not outcome.executed and (outcome.refused or not outcome.answer.answered):
         return  # whether honest callers are served afterwards is asked at the end
+    if unread := passed_on_unread(odd.means, outcome):
+        remarks.setdefault("a flag that is passed on as it came", []).append(f"{sent} ({unread})")
     shown = set(preview.ids)
     if 0 < len(shown) == len(preview.ids):
         view.expect_done(outcome, preview, sent=f"{sent}, and {pair.confirm} with its token")

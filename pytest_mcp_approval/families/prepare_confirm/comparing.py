@@ -60,6 +60,16 @@ def _flag_differs(arguments: Mapping[str, Any], entry: Any) -> str:
     return ""
 
 
+def passed_on_unread(flags: Mapping[str, bool], outcome: TwoStepOutcome) -> str:
+    """A flag that the effects show as a text: most languages take it for set, the word false too.
+    Empty if there is none."""
+    for entry in outcome.entries or ():
+        for name, value in values_in(entry):
+            if name in flags and isinstance(value, str) and value:
+                return f"{name}: {neutralise(value, 40)!r}"
+    return ""
+
+
 def _texts(entry: Any) -> set[str]:
     return {value for _, value in values_in(entry) if isinstance(value, str)}
 

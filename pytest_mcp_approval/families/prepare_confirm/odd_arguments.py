@@ -22,6 +22,7 @@ _NO: dict[str, Any] = {
     "an empty list": [],
 }
 """What may be meant by no."""
+BEYOND_DOUBLES = "a number beyond all doubles"
 _DEEP = 60
 
 
@@ -55,7 +56,7 @@ def _odd(value: Any) -> dict[str, Any]:
     common: dict[str, Any] = {
         "null": None,
         "a number": 7,
-        "a number beyond all doubles": RawJson("1e400"),
+        BEYOND_DOUBLES: RawJson("1e400"),
         "true": True,
         "an object": {"0": value},
         "deep lists": _nested(value),

@@ -113,8 +113,7 @@ _DEMONSTRATED = (
             )
         ],
         "Purge {path}?",
-        reasons=("Removes files that others may need",),
-        critical=("path", "recursive", "days", "kinds"),
+        reasons=("Removes files that others may need",),  # and bound to every parameter
     ),
     _demonstrated(
         "wipe_account",

@@ -43,8 +43,8 @@ def _take(
     if bucket is not None:
         gone = max(0.0, (now - bucket.at).total_seconds())
         left = min(left, bucket.left + gone * limit.burst / limit.seconds)
-    if left >= 1:
-        return Bucket(key, left - 1, now), 0.0
+    if (rest := left - 1) >= 0:
+        return Bucket(key, rest, now), 0.0
     return Bucket(key, left, now), (1 - left) * limit.seconds / limit.burst
 
 

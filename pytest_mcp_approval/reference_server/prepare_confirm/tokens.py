@@ -36,7 +36,7 @@ class Mint:
     def __init__(self, secret: str | None) -> None:
         # Stretching adds nothing to 256 random bits; a phrase chosen by a person needs it.
         self._secret = secrets.token_bytes(32) if secret is None else secret.encode()
-        self._rounds = 1 if secret is None else _ROUNDS
+        self._rounds = _ROUNDS if secret is not None else 1
 
     @cached_property
     def key(self) -> bytes:

@@ -77,6 +77,15 @@ class RevokedTokensAreActive(ConfirmationGate):
         return "active" if found == "revoked" else found
 
 
+@broken(kills="7.3-status", because="that is revoked: no state is told", warned=True)
+class TellsNoStateOfRevokedTokens(ConfirmationGate):
+    """Knows three states, and has no word for a revoked token."""
+
+    def state_of(self, record: TokenRecord) -> Any:
+        found = super().state_of(record)
+        return None if found == "revoked" else found
+
+
 @broken(kills="7.3-status", because=r"after its end, then it[^§]*operation run")
 class TellsTheEndAnInstantEarly(ConfirmationGate):
     """Calls a token expired at the last instant at which it still serves."""
@@ -98,12 +107,51 @@ class BreaksOnUnknownTokens(ConfirmationGate):
         return super().status(token, user=user)
 
 
+@broken(
+    kills="6.3-one-answer-for-unknown", because="revocation of an unknown token[^§]*is no token"
+)
+class TellsWhatCannotBeRevoked(ConfirmationGate):
+    """Says of what is to be revoked that it does not even look like a token."""
+
+    def revoke(self, token: Any, *, user: str, session: str = "") -> TokenRecord:
+        if not words.is_token(token):
+            raise TokenRefusal(TokenCode.INVALID, "This is no token")
+        return super().revoke(token, user=user, session=session)
+
+
+@broken(kills="6.4-audit", because="a revocation that is refused[^§]*no such entry", warned=True)
+class RefusedRevocationsAreNotLogged(LeavesOut):
+    """Logs revocations where they are made, and those that it refuses nowhere."""
+
+    def logs(self, event: Event, token_id: str, session: str, failure: str) -> bool:
+        return event is not Event.REVOKED or not failure
+
+
+@broken(kills="7.3-status", because='that do not say the opposite[^§]*"expired" and "used"')
+class CallsFreshTokensExpired(ConfirmationGate):
+    """Compares the clock with the end the wrong way round, where it tells a state."""
+
+    def state_of(self, record: TokenRecord) -> str:
+        swapped = {"active": "expired", "expired": "active"}
+        found = super().state_of(record)
+        return swapped.get(found, found)
+
+
 @broken(kills="1.3-flow", because="signed token 1 of 2, confirmed[^§]*TOKEN_INVALID")
 class SignsOneWayAndReadsAnother(SignedTokens):
     """Takes none of the signatures that it makes."""
 
     def is_genuine(self, given: bytes, signature: bytes) -> bool:
         return super().is_genuine(given, signature[::-1])
+
+
+@broken(kills="7.3-status", because='fresh signed token, and of one that is used[^§]*"active" and')
+class TellsWhatSignedTokensCarry(SignedTokens):
+    """Tells of a token what it carries, and its use is not in it."""
+
+    def find_of(self, token: str, user: str) -> TokenRecord | None:
+        found = super().find_of(token, user)
+        return replace(found, use_count=0) if found is not None else None
 
 
 @broken(kills="7.2-revocation", because="revocation of a signed token[^§]*TOKEN_INVALID")

@@ -12,7 +12,11 @@ from dataclasses import replace
 from typing import Any
 
 from pytest_mcp_approval.families.confirmation_tokens import vocabulary as words
-from pytest_mcp_approval.families.confirmation_tokens.vocabulary import Event, TokenCode
+from pytest_mcp_approval.families.confirmation_tokens.vocabulary import (
+    Event,
+    TokenCode,
+    TokenType,
+)
 from pytest_mcp_approval.reference_server.confirmation_tokens.extension import ConfirmationExtension
 from pytest_mcp_approval.reference_server.confirmation_tokens.gate import ConfirmationGate
 from pytest_mcp_approval.reference_server.confirmation_tokens.minting import (
@@ -26,6 +30,7 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.refusals import TokenRefusal
 from pytest_mcp_approval.reference_server.confirmation_tokens.settings import RateLimit
+from pytest_mcp_approval.reference_server.confirmation_tokens.store import TokenStore
 from tests.mutants.confirmation_tokens.parts import broken
 
 # ---- section 6.1
@@ -59,6 +64,25 @@ class SignsPartOfThePayload(SignedTokens):
 
     def signed_part(self, body: bytes) -> bytes:
         return body[:16] + body[24:]
+
+
+@broken(kills="6.1-replay", because="used at another server[^§]*success")
+class SignsWithABuiltInKey(SignedTokens):
+    """Has a key for those who give none, the same in every installation."""
+
+    def __init__(self, store: TokenStore, adapter_name: str, key: str = "") -> None:
+        super().__init__(store, adapter_name, key or "change me")
+
+
+@broken(kills="4.1-every-check", because="before its last instant[^§]*TOKEN_EXPIRED")
+class ReadsHalfOfTheLife(SignedTokens):
+    """Reads the life of a token that carries it from one byte of two."""
+
+    def _unfold(self, token: str, kind: TokenType, user: str, body: bytes) -> TokenRecord:
+        found = super()._unfold(token, kind, user, body)
+        assert found.expires_at is not None
+        life = int((found.expires_at - found.issued_at).total_seconds()) % 256
+        return replace(found, expires_at=found.issued_at + datetime.timedelta(seconds=life))
 
 
 @broken(kills="4.1-every-check", because="never issued[^§]*Internal error")

@@ -64,6 +64,17 @@ class ChecksNoHostIfThereIsNone(TokenVerifier):
             super().check_host(token, request)
 
 
+@mutant(kills=HOST, because=rf"with names for no host in its hosts, with \S+{TAKEN}")
+@in_extension
+class FindsNoHostAmongTheHosts(TokenVerifier):
+    """Has the host that it does not find in a URL fit an empty one that was allowed."""
+
+    def check_host(self, token: Token, request: Request) -> None:
+        authority = (request.host or "").partition("://")[2].partition("/")[0]
+        if authority or "" not in token.scope[words.ALLOWED_HOSTS]:
+            super().check_host(token, request)
+
+
 @mutant(kills=ACTION, because=f"null for its action type{TAKEN}")
 @in_extension
 class NeedsNoAction(LenientScope):

@@ -8,12 +8,14 @@ from dataclasses import replace
 from typing import Any
 from urllib.parse import unquote
 
+from pytest_mcp_approval.families.prepare_confirm import vocabulary as words
 from pytest_mcp_approval.families.prepare_confirm.vocabulary import (
     Payload,
 )
 from pytest_mcp_approval.reference_server.prepare_confirm.extension import PrepareConfirmExtension
 from pytest_mcp_approval.reference_server.prepare_confirm.gate import PreparationGate
 from pytest_mcp_approval.reference_server.prepare_confirm.operations import (
+    OperationDraft,
     OperationOutcome,
     TwoStepOperation,
 )
@@ -217,6 +219,43 @@ class TakesAnyWordForForce(PrepareConfirmExtension):
         if isinstance(arguments, Mapping) and isinstance(arguments.get("force"), str):
             arguments = {**arguments, "force": bool(arguments["force"])}
         return super().call(name, arguments, caller)
+
+
+@mutant(
+    kills=CONFIRM,
+    because="a flag that is passed on as it came[^§]*the word false for force",
+    warned=True,
+)
+@in_extension
+class PassesForceOnUnread(PreparationGate):
+    """Keeps the text that is given for force, and leaves it to the back end what it means."""
+
+    given: Any = None
+
+    def prepare(
+        self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
+    ) -> dict[str, Any]:
+        self.given = arguments.get("force")
+        if isinstance(self.given, str):
+            arguments = {**arguments, "force": True}
+        return super().prepare(operation, arguments, caller)
+
+    def owned(self, draft: OperationDraft, caller: str) -> OperationDraft:
+        if isinstance(self.given, str) and "force" in draft.data:
+            draft = replace(draft, data={**draft.data, "force": self.given})
+        return super().owned(draft, caller)
+
+
+@mutant(kills=CONFIRM, because="an internal error: prepare_\\w+ with", warned=True)
+@in_extension
+class FailsWhereThereIsNothing(PreparationGate):
+    """Goes on as if what was named were there, and fails itself where it is not."""
+
+    def prepare(
+        self, operation: TwoStepOperation, arguments: Mapping[str, Any], caller: str
+    ) -> dict[str, Any]:
+        answer = super().prepare(operation, arguments, caller)
+        return {**answer, words.TOKEN: answer[words.TOKEN]}
 
 
 @mutant(kills="prepare_confirm/missing-token", because="a real token in a list[^§]*success: True")
