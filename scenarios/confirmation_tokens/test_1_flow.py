@@ -30,6 +30,28 @@ def test_a_gated_operation_waits_for_its_token(tokens, level):
     )
 
 
+SHOWN_IN = ("arguments", "params", "parameters")
+
+
+@requirement("confirmation_tokens/1.3-flow")
+def test_what_runs_is_what_was_confirmed(tokens):
+    """The operation gets the parameters of the call that was confirmed.
+
+    Reading: the document does not say what effects show, and a server may write a value in another
+    form. So other parameters, where an effect shows any, are a warning.
+    """
+    tokens.honest()
+    for operation in tokens.usual_operations():
+        _, entries = tokens.redeem_and_look(tokens.issue(operation))
+        for entry in filter(lambda one: isinstance(one, dict), entries):
+            shown = [entry[name] for name in SHOWN_IN if isinstance(entry.get(name), dict)]
+            if shown and not all(one.items() >= operation.params.items() for one in shown):
+                tokens.warn(
+                    f"{operation.name}, confirmed with {show_json(dict(operation.params))}: run "
+                    f"with {show_json(shown[0])}"
+                )
+
+
 SPELLINGS = {
     "in capitals": str.upper,
     "with a capital": str.title,

@@ -19,6 +19,7 @@ from pytest_mcp_approval.reference_server.confirmation_tokens.gate import (
 )
 from pytest_mcp_approval.reference_server.confirmation_tokens.minting import StoredTokens
 from pytest_mcp_approval.reference_server.confirmation_tokens.records import (
+    AdapterOperation,
     OperationCall,
     RedemptionAttempt,
     TokenRecord,
@@ -45,6 +46,14 @@ class TakesLevelZeroForNone(ConfirmationGate):
         if known is not None and not known.danger:
             raise TokenRefusal(UNKNOWN_OPERATION, "There is no such operation here")
         return super().perform(name, params, user=user, session=session)
+
+
+@broken(kills="1.3-flow", because=r"confirmed with[^§]*: run with \{", warned=True)
+class RunsWithoutWhatWasConfirmed(ConfirmationGate):
+    """Checks the parameters of a call, and hands the operation those that it knows itself."""
+
+    def execute(self, operation: AdapterOperation, params: Mapping[str, Any]) -> Mapping[str, Any]:
+        return operation.run({"confirmed": True, "count": len(params)})
 
 
 @broken(kills="4.1-not-expired", because="a second before it expires[^§]*TOKEN_EXPIRED")
