@@ -10,6 +10,7 @@ from pytest_mcp_approval.reference_server.elicitation.forms import QuestionForm
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
 from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion, GatedCall
 from pytest_mcp_approval.reference_server.elicitation.refusals import RefusalReason
+from pytest_mcp_approval.reference_server.elicitation.sealing import Sealer
 from tests.mutants.elicitation.parts import HANDSHAKE, RAN, in_extension
 from tests.mutants.registry import mutant
 
@@ -417,6 +418,57 @@ class FailsOnOddStates(ElicitationGate):
         if given is not None and given.split(".")[2] == "":
             return None
         return super().state_given(call)
+
+
+class _FailsOnOddContents(QuestionForm):
+    """Takes the content for an object without looking, and fails inside."""
+
+    def check_object(self, content: Any) -> Mapping[str, Any]:
+        return {name: content[name] for name in content.keys()}  # noqa: SIM118
+
+
+@mutant(kills=MALFORMED, because="content is .*(-32603|[Ii]nternal)")
+@in_extension
+class FailsOnOddContents(_FailsOnOddContents):
+    """Takes the content for an object without looking, and fails inside."""
+
+
+@mutant(kills=MALFORMED, because="content is .*(-32603|[Ii]nternal)", protocol=HANDSHAKE)
+@in_extension
+class FailsOnOddContentsInside(_FailsOnOddContents):
+    """The same in an open call."""
+
+
+@mutant(kills=MALFORMED, because="remark is .*(-32603|[Ii]nternal)")
+@in_extension
+class FailsOnOddTexts(QuestionForm):
+    """Measures a text before it looks whether it is one."""
+
+    def check_texts(self, content: Mapping[str, Any]) -> None:
+        for name in self.texts.keys() & content.keys():
+            content[name].strip()
+        super().check_texts(content)
+
+
+@mutant(kills=MALFORMED, because="action is .*(-32603|[Ii]nternal)")
+@in_extension
+class FailsOnOddActions(ElicitationGate):
+    """Looks an action up in a table before it looks whether it is text."""
+
+    def read_action(self, call: GatedCall, response: Any) -> Action:
+        if isinstance(response, Mapping) and response.get("action") in {"dismiss"}:
+            return Action.CANCEL
+        return super().read_action(call, response)
+
+
+@mutant(kills=MALFORMED, because="-32603|[Ii]nternal")
+@in_extension
+class FailsOnStatesOfNoEncoding(Sealer):
+    """Expects that whatever looks like a state can be decoded."""
+
+    def decode(self, text: str) -> bytes:
+        assert text.replace("-", "").replace("_", "").isalnum(), "not our alphabet"
+        return super().decode(text)
 
 
 @mutant(kills=MALFORMED, because="-32603 Internal error")

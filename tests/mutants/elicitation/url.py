@@ -212,6 +212,15 @@ class ADeclineOnThePageIsAnAnswer(ElicitationGate):
         return super().page_agreed(call, question)
 
 
+@mutant(kills=NOT_DONE, because="finished on its page: error -32603", warned=True)
+@in_extension
+class ExpectsAFinishedPage(ElicitationGate):
+    """Looks up what the person decided, and fails inside where nobody has."""
+
+    def wait_for_page(self, call: GatedCall, question: ElicitationQuestion) -> Any:
+        raise KeyError(question.id)
+
+
 @mutant(kills=NOT_DONE, because="run 2 times|tool run")
 @in_extension
 class APageServesForEver(ElicitationGate):
