@@ -18,10 +18,13 @@ from pytest_mcp_approval.families.elicitation.vocabulary import COMPLETE, ELICIT
 
 @requirement("elicitation/url-shape")
 def test_a_page_has_a_whole_address(questions):
-    """Mode url, an absolute URL, a message; in the handshake era an id; https outside loopback."""
+    """Mode url, an absolute URL, a message; in the handshake era an id; https outside loopback. And
+    there is a page at it: if not, nobody can be served by it, which is a warning."""
+    missing = []
     with questions.several() as several:
         for tool in questions.need_url_tools():
             asked = questions.ask(tool)
+            missing += _missing_page(questions, asked)
             questions.driver.leave(asked)
             problems = [*wrong_with_params(asked.params)]
             wrong, advice = wrong_with_url(asked.params.get("url"))
@@ -37,7 +40,24 @@ def test_a_page_has_a_whole_address(questions):
                     expected="mode url, an absolute URL and a message",
                     got="; ".join(problems),
                 )
-    questions.honest(questions.need_url_tools()[0])
+    for one in missing:
+        questions.warn(one)
+    if not missing:
+        questions.honest(questions.need_url_tools()[0])
+
+
+def _missing_page(questions, asked):
+    """What is wrong with the page as the caller's own person sees it. That they must log in first,
+    or that the suite does not reach it, is nothing wrong."""
+    if questions.table.person.is_told or wrong_with_url(asked.url)[0]:
+        return []
+    try:
+        _, page = questions.person_at_page().open(asked.url)
+    except DriverError:
+        return []
+    if page.status not in (404, 410) and page.status < 500:
+        return []
+    return [f"{asked.tool.name}: at the URL of its question is no page: {page.describe()}"]
 
 
 @requirement("elicitation/url-shape")
@@ -161,7 +181,7 @@ def test_accepting_to_open_a_page_runs_nothing(questions):
 @requirement("elicitation/url-accept-is-not-done", needs=[])
 def test_a_page_that_nobody_finishes_runs_nothing(questions):
     """Handshake: accepted, and the server waits for the page; when it has waited long enough, or
-    for ever, nothing has run."""
+    for ever, nothing has run. That it waits for ever is a warning: the document sets no time."""
     questions.need_handshake()
     questions.need_effects()
     questions.need_long_times(minor=True)
@@ -174,8 +194,9 @@ def test_a_page_that_nobody_finishes_runs_nothing(questions):
         questions.expect_not_run(accepted, sent=sent)
         if not asked.pending.over:
             questions.clock.advance(questions.table.patience + 1)
-            # Whether the call ends is another rule's business (client-silent).
-            asked.pending.call.wait(questions.driver.timeout, due=False)
+            reply = asked.pending.call.wait(questions.driver.timeout, due=False)
+            if not reply.answered and questions.timers_follow:
+                questions.warn(f"{sent}: after {questions.table.patience:g} s it is still open")
         questions.driver.forget()
         runs = questions.driver.client.effects().runs_since(before)
         questions.expect(runs == 0, sent=sent, expected="nothing run", got="the tool ran")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_mcp_approval.families.elicitation.vocabulary import Action
-from pytest_mcp_approval.reference_server.elicitation.forms import QuestionForm
+from pytest_mcp_approval.reference_server.elicitation.forms import ContentError, QuestionForm
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
 from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion, GatedCall
 from pytest_mcp_approval.reference_server.elicitation.refusals import RefusalReason
@@ -493,3 +493,15 @@ class WantsNothingButTheYes(ElicitationGate):
         if form is not None and isinstance(content, Mapping) and form.texts.keys() & content.keys():
             self.refuse(call, RefusalReason.MALFORMED, "got more than a yes")
         return super().approves(call, response)
+
+
+@mutant(kills="elicitation/accept-runs-once", because="filled in[^§]*not run", warned=True)
+@in_extension
+class TakesShorterTextsThanItSays(QuestionForm):
+    """Leaves no room for the last character that its schema allows."""
+
+    def check_texts(self, content: Mapping[str, Any]) -> None:
+        for name in self.texts.keys() & content.keys():
+            if len(content[name]) == self.texts[name]["maxLength"]:
+                raise ContentError(f"{name}: too long")
+        super().check_texts(content)
