@@ -133,6 +133,7 @@ def of_other_types(approving: Mapping[str, Any]) -> dict[str, Any]:
         "action is an unknown word": ("agree", approving),
         "action is a list": (["accept"], approving),
         "action is an object": ({"accept": True}, approving),
+        "content is empty": ("accept", {}),
         "content is null": ("accept", None),
         "content is a list": ("accept", [approving]),
         "content is a text": ("accept", "yes"),
