@@ -319,8 +319,8 @@ def test_an_address_of_two_pages_opens_neither_for_others(questions):
 
 @requirement("elicitation/url-complete-notice", needs=[])
 def test_only_the_session_that_asked_is_told(questions):
-    """The person finishes: the notice comes to the session that asked, with its id, and to no
-    other. A server need not send any."""
+    """The person finishes: the notice comes then and not before, to the session that asked, with
+    its id, and to no other. A server need not send any."""
     questions.need_handshake()
     other = questions.second_client() if not questions.over_stdio else None
     seen = 0
@@ -330,14 +330,16 @@ def test_only_the_session_that_asked_is_told(questions):
         mine = questions.driver.client.listen()
         accepted = questions.accept_without_waiting(asked)
         questions.expect_not_run(accepted, sent=f"{tool.name}, accepted")
+        questions.expect(
+            asked.elicitation_id not in map(_told_id, _notices(asked, mine)),
+            sent=f"{tool.name}, accepted, and nobody has opened its page",
+            expected="no notice yet",
+            got="a notice that the person has finished",
+        )
         questions.expect_ran_once(
             questions.finish_page(asked), sent=f"{tool.name}, approved on its page"
         )
-        told = [
-            one
-            for one in [*asked.pending.call.notifications, *mine.notifications()]
-            if one.method == COMPLETE
-        ]
+        told = _notices(asked, mine)
         heard = [] if elsewhere is None else elsewhere.notifications()
         wrong = [one for one in heard if one.method == COMPLETE]
         if wrong:
@@ -346,7 +348,7 @@ def test_only_the_session_that_asked_is_told(questions):
                 expected="a notice to the session that asked alone",
                 got=f"{len(wrong)} notice(s) in another session",
             )
-        ids = {str(one.value.get("params", {}).get(ELICITATION_ID)) for one in told}
+        ids = set(map(_told_id, told))
         seen += len(told)
         questions.expect(
             ids <= {asked.elicitation_id},
@@ -356,3 +358,13 @@ def test_only_the_session_that_asked_is_told(questions):
         )
     if not seen:
         raise NotApplicable("the server sends no notice when a page is finished: it need not")
+
+
+def _notices(asked, stream):
+    """Those of finished pages that came so far, in the call and in its session."""
+    came = [*asked.pending.call.notifications, *stream.notifications()]
+    return [one for one in came if one.method == COMPLETE]
+
+
+def _told_id(notice):
+    return str(notice.value.get("params", {}).get(ELICITATION_ID))
