@@ -198,12 +198,9 @@ class Broadcasts(TellsAll):
 @mutant(kills="elicitation/url-complete-notice", because="has finished", protocol=HANDSHAKE)
 @in_extension
 class TellsTheEndAtOnce(ElicitationGate):
-    """Tells that a page is finished as soon as there is one."""
+    """Tells that a page is finished as soon as there is one, and as often as it looks."""
 
     def news(self, question: ElicitationQuestion) -> ServerMessage | None:
-        if question.is_told:
-            return None
-        question.is_told = True
         return ServerMessage("notifications/elicitation/complete", {"elicitationId": question.id})
 
 
