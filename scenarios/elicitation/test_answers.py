@@ -19,6 +19,7 @@ from pytest_mcp_approval.families.elicitation.hostile_answers import (
     malformed_answers,
     malformed_responses,
     malformed_states,
+    of_other_types,
     other_ids,
     other_keys,
 )
@@ -317,13 +318,41 @@ def test_malformed_answers_get_a_proper_error(questions):
                     outcome = questions.driver.answer(asked, malformed, seconds=PASSED_OVER)
                 sent = f"{tool.name}, the answer is {name}"
                 questions.expect_not_run(outcome, sent=sent)
-                # A result that is no object is no response of JSON-RPC's. In an open call it may be
-                # passed over, as the official SDKs do: the question then waits for another.
-                waits = outcome.reply.outcome is Outcome.NO_ANSWER and not questions.sessionless
-                if not waits:
-                    questions.expect_proper(outcome, sent=sent)
+                _expect_proper_or_waiting(questions, outcome, sent)
         with several.one("afterwards"):
             questions.still_serves(tool, after="malformed answers")
+
+
+def _expect_proper_or_waiting(questions, outcome, sent):
+    """A result that is no object is no response of JSON-RPC's. In an open call it may be passed
+    over, as the official SDKs do: the question then waits for another."""
+    waits = outcome.reply.outcome is Outcome.NO_ANSWER and not questions.sessionless
+    if not waits:
+        questions.expect_proper(outcome, sent=sent)
+
+
+@requirement("elicitation/malformed-answers")
+def test_answers_of_other_types_get_a_proper_error(questions):
+    """The action, the content, or a member of it is of another type, or breaks the form's schema.
+    Whether such a yes is taken is another rule's business; here the server must not fail."""
+    with questions.several() as several:
+        for tool, approving in questions.deciding_tools():
+            schema = questions.kind(tool).schema
+            honest = honest_content(schema, tool)
+            broken = dict(breaking(schema, honest, approving))
+            answers = of_other_types(honest) | {
+                name: {"action": "accept", "content": content} for name, content in broken.items()
+            }
+            for name, answer in answers.items():
+                with several.one(f"{tool.name}, {name}"):
+                    asked = questions.ask(tool, watch=False)
+                    outcome = questions.driver.answer(
+                        asked, answer, watch=False, seconds=PASSED_OVER
+                    )
+                    sent = f"{tool.name}, an answer in which {name}"
+                    _expect_proper_or_waiting(questions, outcome, sent)
+            with several.one(f"{tool.name}, afterwards"):
+                questions.still_serves(tool, after="answers of other types")
 
 
 @requirement("elicitation/malformed-answers")
@@ -346,13 +375,14 @@ def test_malformed_answers_to_the_question_get_a_proper_error(questions):
 
 @requirement("elicitation/malformed-answers")
 def test_malformed_states_get_a_proper_error(questions):
-    """A number, an object, a list, empty, a megabyte; with an answer that approves."""
+    """A number, an object, a list, empty, a megabyte, and the server's own with a character that no
+    encoding has; with an answer that approves."""
     questions.need_sessionless()
     tool = questions.tool
     questions.honest(tool)
     asked = questions.ask(tool)
     with questions.several() as several:
-        for name, malformed in malformed_states().items():
+        for name, malformed in malformed_states(asked.state).items():
             with several.one(name):
                 outcome = questions.driver.answer(asked, questions.response(asked), state=malformed)
                 sent = f"{tool.name}, the state is {name}"

@@ -18,10 +18,13 @@ from pytest_mcp_approval.families.elicitation.vocabulary import COMPLETE, ELICIT
 
 @requirement("elicitation/url-shape")
 def test_a_page_has_a_whole_address(questions):
-    """Mode url, an absolute URL, a message; in the handshake era an id; https outside loopback."""
+    """Mode url, an absolute URL, a message; in the handshake era an id; https outside loopback. And
+    there is a page at it: if not, nobody can be served by it, which is a warning."""
+    missing = []
     with questions.several() as several:
         for tool in questions.need_url_tools():
             asked = questions.ask(tool)
+            missing += _missing_page(questions, asked)
             questions.driver.leave(asked)
             problems = [*wrong_with_params(asked.params)]
             wrong, advice = wrong_with_url(asked.params.get("url"))
@@ -37,7 +40,24 @@ def test_a_page_has_a_whole_address(questions):
                     expected="mode url, an absolute URL and a message",
                     got="; ".join(problems),
                 )
-    questions.honest(questions.need_url_tools()[0])
+    for one in missing:
+        questions.warn(one)
+    if not missing:
+        questions.honest(questions.need_url_tools()[0])
+
+
+def _missing_page(questions, asked):
+    """What is wrong with the page as the caller's own person sees it. That they must log in first,
+    or that the suite does not reach it, is nothing wrong."""
+    if questions.table.person.is_told or wrong_with_url(asked.url)[0]:
+        return []
+    try:
+        _, page = questions.person_at_page().open(asked.url)
+    except DriverError:
+        return []
+    if page.status not in (404, 410) and page.status < 500:
+        return []
+    return [f"{asked.tool.name}: at the URL of its question is no page: {page.describe()}"]
 
 
 @requirement("elicitation/url-shape")
@@ -150,6 +170,9 @@ def test_accepting_to_open_a_page_runs_nothing(questions):
                     for _ in range(2):
                         outcome = questions.accept_without_waiting(asked)
                         questions.expect_not_run(outcome, sent=sent)
+                        if outcome.internal_error:
+                            # Every honest client comes here: it accepts before it opens the page.
+                            questions.warn(f"{sent}: {outcome.describe()}")
                     questions.expect_ran_once(
                         questions.finish_page(asked), sent=f"{tool.name}: finished on its page"
                     )
@@ -158,7 +181,7 @@ def test_accepting_to_open_a_page_runs_nothing(questions):
 @requirement("elicitation/url-accept-is-not-done", needs=[])
 def test_a_page_that_nobody_finishes_runs_nothing(questions):
     """Handshake: accepted, and the server waits for the page; when it has waited long enough, or
-    for ever, nothing has run."""
+    for ever, nothing has run. That it waits for ever is a warning: the document sets no time."""
     questions.need_handshake()
     questions.need_effects()
     questions.need_long_times(minor=True)
@@ -171,8 +194,9 @@ def test_a_page_that_nobody_finishes_runs_nothing(questions):
         questions.expect_not_run(accepted, sent=sent)
         if not asked.pending.over:
             questions.clock.advance(questions.table.patience + 1)
-            # Whether the call ends is another rule's business (client-silent).
-            asked.pending.call.wait(questions.driver.timeout, due=False)
+            reply = asked.pending.call.wait(questions.driver.timeout, due=False)
+            if not reply.answered and questions.timers_follow:
+                questions.warn(f"{sent}: after {questions.table.patience:g} s it is still open")
         questions.driver.forget()
         runs = questions.driver.client.effects().runs_since(before)
         questions.expect(runs == 0, sent=sent, expected="nothing run", got="the tool ran")
@@ -295,8 +319,8 @@ def test_an_address_of_two_pages_opens_neither_for_others(questions):
 
 @requirement("elicitation/url-complete-notice", needs=[])
 def test_only_the_session_that_asked_is_told(questions):
-    """The person finishes: the notice comes to the session that asked, with its id, and to no
-    other. A server need not send any."""
+    """The person finishes: the notice comes then and not before, to the session that asked, with
+    its id, and to no other. A server need not send any."""
     questions.need_handshake()
     other = questions.second_client() if not questions.over_stdio else None
     seen = 0
@@ -306,14 +330,16 @@ def test_only_the_session_that_asked_is_told(questions):
         mine = questions.driver.client.listen()
         accepted = questions.accept_without_waiting(asked)
         questions.expect_not_run(accepted, sent=f"{tool.name}, accepted")
+        questions.expect(
+            asked.elicitation_id not in map(_told_id, _notices(asked, mine)),
+            sent=f"{tool.name}, accepted, and nobody has opened its page",
+            expected="no notice yet",
+            got="a notice that the person has finished",
+        )
         questions.expect_ran_once(
             questions.finish_page(asked), sent=f"{tool.name}, approved on its page"
         )
-        told = [
-            one
-            for one in [*asked.pending.call.notifications, *mine.notifications()]
-            if one.method == COMPLETE
-        ]
+        told = _notices(asked, mine)
         heard = [] if elsewhere is None else elsewhere.notifications()
         wrong = [one for one in heard if one.method == COMPLETE]
         if wrong:
@@ -322,7 +348,7 @@ def test_only_the_session_that_asked_is_told(questions):
                 expected="a notice to the session that asked alone",
                 got=f"{len(wrong)} notice(s) in another session",
             )
-        ids = {str(one.value.get("params", {}).get(ELICITATION_ID)) for one in told}
+        ids = set(map(_told_id, told))
         seen += len(told)
         questions.expect(
             ids <= {asked.elicitation_id},
@@ -332,3 +358,13 @@ def test_only_the_session_that_asked_is_told(questions):
         )
     if not seen:
         raise NotApplicable("the server sends no notice when a page is finished: it need not")
+
+
+def _notices(asked, stream):
+    """Those of finished pages that came so far, in the call and in its session."""
+    came = [*asked.pending.call.notifications, *stream.notifications()]
+    return [one for one in came if one.method == COMPLETE]
+
+
+def _told_id(notice):
+    return str(notice.value.get("params", {}).get(ELICITATION_ID))

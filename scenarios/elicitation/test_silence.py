@@ -107,8 +107,6 @@ def test_the_server_gives_up(questions):
     questions.need_handshake()
     questions.need_effects()
     clock, patience = questions.clock, questions.table.patience
-    # Timers run on a clock that a tool like libfaketime does not move.
-    follows = clock.kind in ("injected", "file") or not clock.stops
     for tool in questions.asking_tools():
         before = questions.driver.client.effects()
         asked = questions.ask(tool)
@@ -118,7 +116,7 @@ def test_the_server_gives_up(questions):
         sent = f"{tool.name}, asked and not answered for {patience:g} s"
         if not reply.answered:
             asked.pending.call.cancel("nobody is there")
-            if not follows:
+            if not questions.timers_follow:
                 raise NotVerified(
                     f"{sent}: the call stays open, but the server's timers may not follow the "
                     f"clock ({clock.kind}): a shorter time, and {questions.real_clock_option}",

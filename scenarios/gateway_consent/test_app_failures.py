@@ -204,6 +204,39 @@ def test_an_answer_without_a_token_is_no_authorisation(consents):
             apps.let_in(client, tool)
 
 
+@requirement("gateway_consent/two-layers", needs=["apps", "clock"])
+def test_a_token_that_cannot_be_renewed_is_no_authorisation(consents):
+    """It is over, and its end point gives no other: the app's tool is not called without one
+    either, for it would have the arguments of a call that it has not authorised."""
+    apps = consents.with_apps()
+    client = apps.client()
+    found = apps.each_app("office", "oauth")
+    for app in found:
+        apps.let_in(client, apps.app_tool(app))
+    apps.clock.advance(3 * 3600)
+    apps.double.token_end_fails = True
+    with apps.several() as several:
+        for app in found:
+            tool = apps.app_tool(app)
+            before = len(apps.double.seen(app, f"/{app}/tools"))
+            answer = client.call(tool)
+            calls = apps.double.seen(app, f"/{app}/tools")[before:]
+            bare = [one for one in calls if not one.header("authorization")]
+            with several.one(app):
+                apps.expect(
+                    not answer.executed and not bare,
+                    sent=f"{tool.name}, whose token is over and cannot be renewed",
+                    expected="no call of the app's tool without a token",
+                    got=f"{answer.describe()}, {len(bare)} call(s) without one",
+                )
+        apps.double.token_end_fails = False
+        for app in found:
+            tool = apps.app_tool(app)
+            with several.one(f"{app}, later"):
+                sent = f"{tool.name}, when its token can be renewed again"
+                _served_or_warned(apps, app, client.call(tool), sent)
+
+
 def _serve_another_tool(consents, app):
     apps = consents.with_apps()
     client = apps.client()

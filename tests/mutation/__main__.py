@@ -1,6 +1,7 @@
 """Break the reference line by line, and write down who noticed.
 
     python -m tests.mutation [--family NAME ...] [--sample N] [--explore SECONDS] [--jobs N]
+        [--browser]
 
 Writes the answers as lines of JSON as they come; what is in the file already is not asked again, so
 that a larger sample goes on where a smaller one ended. Of each module the sample has the same
@@ -18,7 +19,7 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import zip_longest
@@ -36,6 +37,7 @@ from tests.mutation.modules import (
     used_by_server,
 )
 from tests.mutation.operators import Mutation, mutations
+from tests.mutation.worker import BROWSER
 
 RESULTS = Path(__file__).with_name("results.jsonl")
 COVERED = Path(__file__).with_name("covered")
@@ -93,6 +95,13 @@ class Asking:
     explore: float
     again: bool = False
     """Whether what nobody noticed is asked about anew."""
+    browser: bool = False
+    """Whether a browser looks at pages."""
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """For the worker's command."""
+        return (BROWSER,) if self.browser else ()
 
 
 class Worker:
@@ -135,8 +144,9 @@ class Worker:
     def _started(self) -> subprocess.Popen[str]:
         if self._process is None:
             self._answers = queue.Queue()
+            about = (self.family, str(self.file), *self.asking.words)
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.mutation.worker", "check", self.family, self.file],
+                [sys.executable, "-m", "tests.mutation.worker", "check", *about],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.DEVNULL,
@@ -186,16 +196,17 @@ def known_in(file: Path) -> dict[str, dict[str, Any]]:
     return {one["key"]: one for one in map(json.loads, lines)}
 
 
-def covered(family: str, folder: Path) -> Path:
+def covered(family: str, folder: Path, words: Sequence[str] = ()) -> Path:
     """The file that says which scenario runs which lines. It is good until one of them changes, or
     the folder that they are in."""
     read = [*map(source_of, module_names(family)), *registered(family).scenarios.glob("*.py")]
     content = b"".join((bytes(ROOT), *(path.read_bytes() for path in sorted(read))))
-    file = folder / f"{family}-{hashlib.sha256(content).hexdigest()[:12]}.json"
+    name = "-".join((family, *words, hashlib.sha256(content).hexdigest()[:12]))
+    file = folder / f"{name}.json"
     if file.exists():
         return file
     folder.mkdir(exist_ok=True)
-    cover = [sys.executable, "-m", "tests.mutation.worker", "cover", family, str(file)]
+    cover = [sys.executable, "-m", "tests.mutation.worker", "cover", family, str(file), *words]
     print(f"mutation: {family}: which scenario runs which lines", flush=True)
     subprocess.run(cover, check=True, cwd=ROOT, stderr=subprocess.DEVNULL, timeout=1800)
     return file
@@ -257,11 +268,12 @@ def main() -> None:
     parser.add_argument("--scenarios", type=float, help="seconds for each; without it all")
     parser.add_argument("--explore", type=float, default=60.0, help="seconds for each survivor")
     parser.add_argument("--again", action="store_true", help="ask about survivors anew")
+    parser.add_argument("--browser", action="store_true", help="look at pages with a browser")
     parser.add_argument("--jobs", type=int, default=2)
     parser.add_argument("--results", type=Path, default=RESULTS)
     given = parser.parse_args()
     known = known_in(given.results)
-    asking = Asking(given.scenarios, given.explore, given.again)
+    asking = Asking(given.scenarios, given.explore, given.again, given.browser)
     reasons = explanations(FILE.read_text(encoding="utf-8"))
     for family in given.family or sorted(built_in()):
         named = [
@@ -281,7 +293,7 @@ def main() -> None:
         if not wanted:
             continue
         counts: Counter[str] = Counter()
-        file = covered(family, COVERED)
+        file = covered(family, COVERED, asking.words)
         with given.results.open("a", encoding="utf-8") as results:
             for answer in run(family, wanted, file, given.jobs, asking, known):
                 results.write(json.dumps(answer) + "\n")

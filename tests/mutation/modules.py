@@ -55,7 +55,7 @@ def lines_of(module: str, function: str) -> range:
 @cache
 def used_by_server(module: str) -> frozenset[str]:
     """Of a module that the suite uses too, the functions that the server uses: by their names in
-    its sources, and in those of the functions that it uses."""
+    its sources, and in those of the functions that it uses. Methods of the same name are others."""
     family = module.split(".")[-2]
     texts = [path.read_text(encoding="utf-8") for path in (ROOT / SERVER / family).rglob("*.py")]
     functions = {
@@ -66,7 +66,7 @@ def used_by_server(module: str) -> frozenset[str]:
     used: set[str] = set()
     while True:
         known = "\n".join((*texts, *(functions[name] for name in used)))
-        found = {name for name in functions if re.search(rf"\b{name}\b", known)}
+        found = {name for name in functions if re.search(rf"(?<!self\.)(?<!def )\b{name}\b", known)}
         if found == used:
             return frozenset(used)
         used = found

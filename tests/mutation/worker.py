@@ -1,8 +1,9 @@
 """A process that breaks lines in itself, and says who noticed.
 
-    python -m tests.mutation.worker cover FAMILY FILE    writes which scenario runs which lines
-    python -m tests.mutation.worker check FAMILY FILE    reads mutations, a line of JSON each, and
-                                                         answers each with a line
+    python -m tests.mutation.worker cover FAMILY FILE [browser]
+        writes which scenario runs which lines
+    python -m tests.mutation.worker check FAMILY FILE [browser]
+        reads mutations, a line of JSON each, and answers each with a line
 
 The scenarios are asked first. What none of them notices is explored, for as long as was asked.
 
@@ -43,13 +44,17 @@ _NEARLY_ALL = 0.8
 """Of the scenarios: a line that so many run through is in the way of every honest approval."""
 
 
-def options_for(family: str, era: str | None) -> dict[str, Any]:
+BROWSER = "browser"
+"""The word that lets a browser look at pages: without it, what they show is not verified."""
+
+
+def options_for(family: str, era: str | None, *, browser: bool = False) -> dict[str, Any]:
     chosen = {} if era is None else {"protocol": era}
     return {
         "target": ["reference"],
         "family": [family],
         "findings": "none",
-        "browser": "none",
+        **({} if browser else {"browser": "none"}),
         **chosen,
     }
 
@@ -82,13 +87,13 @@ class Watch:
         return self.finder is not None
 
 
-def cover(family: str, file: Path) -> None:
+def cover(family: str, file: Path, *, browser: bool) -> None:
     files = [source_of(name) for name in module_names(family)]
     found: dict[str, Any] = {}
     with tempfile.TemporaryDirectory() as folder:
         session = InnerSession(Path(folder))
         for era in eras_of(family):
-            lines: Lines = covering(session, files, **options_for(family, era))
+            lines: Lines = covering(session, files, **options_for(family, era, browser=browser))
             found[str(era)] = {
                 "lines": {name: sorted(one) for name, one in lines.found.items()},
                 "verdicts": lines.verdicts,
@@ -131,8 +136,10 @@ def by_exploration(family: str, seconds: float) -> dict[str, Any]:
 class Checker:
     """Checks one mutation after the other."""
 
-    def __init__(self, family: str, file: Path, session: InnerSession) -> None:
-        self.family, self.session = family, session
+    def __init__(
+        self, family: str, file: Path, session: InnerSession, *, browser: bool = False
+    ) -> None:
+        self.family, self.session, self._browser = family, session, browser
         self._known = json.loads(file.read_text(encoding="utf-8"))
         for one in self._known.values():
             one["lines"] = {
@@ -199,7 +206,7 @@ class Checker:
                 order=lambda items: sorted(items, key=lambda item: place.get(item.nodeid, -1)),
                 enough=watch.is_enough,
                 ids=asked if len(asked) < len(known["verdicts"]) else (),
-                **options_for(self.family, era),
+                **options_for(self.family, era, browser=self._browser),
             )
         except Exception as error:  # the server could not even be made
             return {"how": "stopped", "by": repr(error)[:300]}
@@ -241,12 +248,14 @@ def _within(names: Sequence[str], seconds: dict[str, float], most: float | None)
     return [name for name, total in zip(names, sums, strict=True) if total <= most] or [names[0]]
 
 
-def check(family: str, file: Path) -> None:
+def check(family: str, file: Path, *, browser: bool) -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # nothing else may write where the answers go
     with tempfile.TemporaryDirectory() as folder:
+        # A browser of our own is in the cache of whoever runs this.
+        os.environ.setdefault("XDG_CACHE_HOME", str(Path.home() / ".cache"))
         os.environ["HOME"] = folder
-        checker = Checker(family, file, InnerSession(Path(folder)))
+        checker = Checker(family, file, InnerSession(Path(folder)), browser=browser)
         print(json.dumps({"how": "ready"}), file=answers, flush=True)
         for line in sys.stdin:
             asked = json.loads(line)
@@ -254,8 +263,8 @@ def check(family: str, file: Path) -> None:
 
 
 def main() -> None:
-    word, family, file = sys.argv[1:]
-    {"cover": cover, "check": check}[word](family, Path(file))
+    word, family, file, *more = sys.argv[1:]
+    {"cover": cover, "check": check}[word](family, Path(file), browser=BROWSER in more)
 
 
 if __name__ == "__main__":

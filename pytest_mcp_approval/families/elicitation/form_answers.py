@@ -33,6 +33,8 @@ _NO = _words(
     "aborted stop disallow disagree keep skip nein ablehnen abbrechen non refuser annuler rechazar "
     "cancelar denegar não nao recusar rejeitar rifiuta annulla いいえ 拒否 否 拒绝 取消 нет"
 )
+_LONG = 10_000
+"""Characters: longer texts are not filled in."""
 _TEXTS = {
     "email": "person@example.com",
     "uri": "https://example.com/",
@@ -168,12 +170,19 @@ def honest_content(schema: Any, tool: ElicitingTool) -> dict[str, Any]:
 
 def whole_content(schema: Any, tool: ElicitingTool) -> dict[str, Any]:
     """The same with what need not be filled in, as far as it can hardly change what is done: a
-    default that would count anyway, and a free text."""
+    default that would count anyway, and a free text, as long as it may be."""
     content = honest_content(schema, tool)
     for name, member in members_of(schema).items():
         if name not in content and ("default" in member or _is_free_text(member)):
-            content[name] = _value_for(name, member)
+            content[name] = _longest(_value_for(name, member), member)
     return content
+
+
+def _longest(value: Any, member: Mapping[str, Any]) -> Any:
+    longest = member.get("maxLength")
+    if "default" in member or type(longest) is not int or not 0 < longest <= _LONG:
+        return value
+    return str(value)[:longest].ljust(longest, "x")
 
 
 def _is_free_text(member: Mapping[str, Any]) -> bool:
@@ -228,7 +237,7 @@ def _text(name: str, member: Mapping[str, Any]) -> str:
     text = _TEXTS.get(str(member.get("format", "")), "test")
     least, most = member.get("minLength"), member.get("maxLength")
     if type(least) is int and len(text) < least:
-        text += "x" * (min(least, 10_000) - len(text))
+        text += "x" * (min(least, _LONG) - len(text))
     if type(most) is int and len(text) > most:
         if "format" in member or most < 0:
             raise CannotAnswerError(f"{neutralise(name, 40)} has room for {most} characters")

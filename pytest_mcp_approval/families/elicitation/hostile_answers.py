@@ -127,7 +127,26 @@ def malformed_answers() -> dict[str, Any]:
     }
 
 
-def malformed_states() -> dict[str, Any]:
+def of_other_types(approving: Mapping[str, Any]) -> dict[str, Any]:
+    """Answers to a form with one member that is none; `approving` is a content that approves."""
+    answers: dict[str, tuple[Any, Any]] = {
+        "action is an unknown word": ("agree", approving),
+        "action is a list": (["accept"], approving),
+        "action is an object": ({"accept": True}, approving),
+        "content is empty": ("accept", {}),
+        "content is null": ("accept", None),
+        "content is a list": ("accept", [approving]),
+        "content is a text": ("accept", "yes"),
+        "content is a number": ("accept", 1),
+        "content is true": ("accept", True),
+    }
+    return {
+        name: {"action": action, "content": content} for name, (action, content) in answers.items()
+    }
+
+
+def malformed_states(real: Any) -> dict[str, Any]:
+    """`real` is one of the server's own, of which some are made; anything else if it has none."""
     return {
         "null": None,
         "a number": 7,
@@ -146,4 +165,14 @@ def malformed_states() -> dict[str, Any]:
         "dots": "..",
         "JSON": '{"approved":true}',
         "a megabyte": "A" * _HUGE,
+        **(_spoilt(real) if isinstance(real, str) and real else {}),
+    }
+
+
+def _spoilt(state: str) -> dict[str, str]:
+    """With a character that no encoding has, where each of its parts may be."""
+    places = {"at its beginning": 0, "in its middle": len(state) // 2, "at its end": -1}
+    return {
+        f"its own with an asterisk {where}": f"{state[:at]}*{state[at:][1:]}"
+        for where, at in places.items()
     }

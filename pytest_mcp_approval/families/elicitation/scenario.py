@@ -106,6 +106,12 @@ class Questions(HonestQuestions):
         if outcome.internal_error or not (answered or refused):
             raise finding_of(outcome, sent=sent, expected="an error that says what is wrong")
 
+    @property
+    def timers_follow(self) -> bool:
+        """Whether the server's timers run on the clock that is moved here. A tool like libfaketime
+        leaves them alone."""
+        return self.clock.kind in ("injected", "file") or not self.clock.stops
+
     # ---- pages
 
     def person_at_page(self) -> FormPerson:

@@ -103,73 +103,78 @@ def _show_accounts(_: Arguments, effects: RecordedEffects) -> dict[str, Any]:  #
     return {"accounts": list(ACCOUNTS)}
 
 
-TOOLS = (
-    _asking(
-        "erase_account",
-        "Erase an account",
-        "Erase an account for ever. A person is asked first.",
-        lambda given: f"Erase the account {shown(given['account'])} for ever.",
-        box("Erase this account"),
-        check_account,
-        _ACCOUNT,
-        ("account",),
-    ),
-    _asking(
-        "suspend_account",
-        "Suspend an account",
-        "Suspend an account until somebody opens it again. A person is asked first.",
-        lambda given: f"Suspend the account {shown(given['account'])}.",
-        box("Suspend this account"),
-        check_account,
-        _ACCOUNT,
-        ("account",),
-    ),
-    _asking(
-        "wire_money",
-        "Wire money",
-        "Wire money to somebody. A person is asked first.",
-        lambda given: f"Wire {shown(given['amount'])} to {shown(given['to'])}.",
-        choice("Wire this money", "approve", "reject", texts=_REMARK),
-        check_transfer,
-        {
-            "to": {
-                "type": "object",
-                "properties": {"iban": _TEXT, "name": _TEXT},
-                "required": ["iban", "name"],
-            },
-            "amount": {"type": "number", "exclusiveMinimum": 0},
-            "tags": {"type": "array", "items": {"type": "string"}},
-        },
-        ("to", "amount"),
-    ),
-    _asking(
-        "publish_release",
-        "Publish a release",
-        "Publish a release for everybody. A person is asked first.",
-        lambda given: f"Publish the release {shown(given['version'])} for everybody.",
-        ACCEPT_ALONE,
-        lambda given: text(given, "version"),
-        {"version": _TEXT},
-        ("version",),
-    ),
-    _asking(
-        "rotate_keys",
-        "Rotate keys",
-        "Replace the keys of a service. A person is asked first, on a page.",
-        lambda given: f"Replace all keys of the service {shown(given['service'])}.",
-        None,
-        lambda given: text(given, "service"),
-        {"service": _TEXT},
-        ("service",),
-    ),
-    OfferedTool(
-        tool_listing(
-            "show_accounts", "Show accounts", "All accounts. Asks nobody.", read_only=True
+def make_tools() -> tuple[OfferedTool, ...]:
+    """For each server anew."""
+    return (
+        _asking(
+            "erase_account",
+            "Erase an account",
+            "Erase an account for ever. A person is asked first.",
+            lambda given: f"Erase the account {shown(given['account'])} for ever.",
+            box("Erase this account"),
+            check_account,
+            _ACCOUNT,
+            ("account",),
         ),
-        lambda _: None,
-        _show_accounts,
-    ),
-)
+        _asking(
+            "suspend_account",
+            "Suspend an account",
+            "Suspend an account until somebody opens it again. A person is asked first.",
+            lambda given: f"Suspend the account {shown(given['account'])}.",
+            box("Suspend this account"),
+            check_account,
+            _ACCOUNT,
+            ("account",),
+        ),
+        _asking(
+            "wire_money",
+            "Wire money",
+            "Wire money to somebody. A person is asked first.",
+            lambda given: f"Wire {shown(given['amount'])} to {shown(given['to'])}.",
+            choice("Wire this money", "approve", "reject", texts=_REMARK),
+            check_transfer,
+            {
+                "to": {
+                    "type": "object",
+                    "properties": {"iban": _TEXT, "name": _TEXT},
+                    "required": ["iban", "name"],
+                },
+                "amount": {"type": "number", "exclusiveMinimum": 0},
+                "tags": {"type": "array", "items": {"type": "string"}},
+            },
+            ("to", "amount"),
+        ),
+        _asking(
+            "publish_release",
+            "Publish a release",
+            "Publish a release for everybody. A person is asked first.",
+            lambda given: f"Publish the release {shown(given['version'])} for everybody.",
+            ACCEPT_ALONE,
+            lambda given: text(given, "version"),
+            {"version": _TEXT},
+            ("version",),
+        ),
+        _asking(
+            "rotate_keys",
+            "Rotate keys",
+            "Replace the keys of a service. A person is asked first, on a page.",
+            lambda given: f"Replace all keys of the service {shown(given['service'])}.",
+            None,
+            lambda given: text(given, "service"),
+            {"service": _TEXT},
+            ("service",),
+        ),
+        OfferedTool(
+            tool_listing(
+                "show_accounts", "Show accounts", "All accounts. Asks nobody.", read_only=True
+            ),
+            lambda _: None,
+            _show_accounts,
+        ),
+    )
+
+
+TOOLS = make_tools()
 
 _ACCOUNT_SETTINGS: Mapping[str, Any] = {
     "arguments": {"account": "test-1", "reason": "a test", "keep_backup": True},

@@ -16,7 +16,7 @@ from ..server.extension import Caller, Extension, ExtensionParts
 from ..server.held_calls import HeldCall
 from ..server.listener import Listener
 from ..server.pages import style_routes
-from .demonstration import SUITE_SETTINGS, TOOLS, OfferedTool
+from .demonstration import SUITE_SETTINGS, OfferedTool, make_tools
 from .gate import ElicitationGate
 from .pages import ApprovalPages
 from .records import GatedCall
@@ -51,7 +51,7 @@ class ElicitationExtension(Extension):
         self._origin = ""
 
     def offered_tools(self) -> tuple[OfferedTool, ...]:
-        return TOOLS
+        return make_tools()
 
     # ---- tools
 

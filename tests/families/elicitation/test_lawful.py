@@ -8,6 +8,7 @@ import pytest
 
 from pytest_mcp_approval.catalogue import Verdict
 from pytest_mcp_approval.families.elicitation import driver
+from pytest_mcp_approval.wire import race_replicas
 from tests.inner_runs import Verdicts, plugin_options
 
 SETTINGS = """
@@ -51,7 +52,7 @@ def test_a_replica_may_win_a_race_and_note_that_itself_alone(
     pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ):
     """Of the reference each replica lists its own effects."""
-    together = driver.race_replicas
+    together = race_replicas
 
     def the_last_one_first(calls):
         behind = [one for one in calls if one[0] is calls[-1][0]]

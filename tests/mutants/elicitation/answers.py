@@ -6,10 +6,11 @@ from collections.abc import Mapping
 from typing import Any
 
 from pytest_mcp_approval.families.elicitation.vocabulary import Action
-from pytest_mcp_approval.reference_server.elicitation.forms import QuestionForm
+from pytest_mcp_approval.reference_server.elicitation.forms import ContentError, QuestionForm
 from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
 from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion, GatedCall
 from pytest_mcp_approval.reference_server.elicitation.refusals import RefusalReason
+from pytest_mcp_approval.reference_server.elicitation.sealing import Sealer
 from tests.mutants.elicitation.parts import HANDSHAKE, RAN, in_extension
 from tests.mutants.registry import mutant
 
@@ -419,6 +420,57 @@ class FailsOnOddStates(ElicitationGate):
         return super().state_given(call)
 
 
+class _FailsOnOddContents(QuestionForm):
+    """Takes the content for an object without looking, and fails inside."""
+
+    def check_object(self, content: Any) -> Mapping[str, Any]:
+        return {name: content[name] for name in content.keys()}  # noqa: SIM118
+
+
+@mutant(kills=MALFORMED, because="content is .*(-32603|[Ii]nternal)")
+@in_extension
+class FailsOnOddContents(_FailsOnOddContents):
+    """Takes the content for an object without looking, and fails inside."""
+
+
+@mutant(kills=MALFORMED, because="content is .*(-32603|[Ii]nternal)", protocol=HANDSHAKE)
+@in_extension
+class FailsOnOddContentsInside(_FailsOnOddContents):
+    """The same in an open call."""
+
+
+@mutant(kills=MALFORMED, because="remark is .*(-32603|[Ii]nternal)")
+@in_extension
+class FailsOnOddTexts(QuestionForm):
+    """Measures a text before it looks whether it is one."""
+
+    def check_texts(self, content: Mapping[str, Any]) -> None:
+        for name in self.texts.keys() & content.keys():
+            content[name].strip()
+        super().check_texts(content)
+
+
+@mutant(kills=MALFORMED, because="action is .*(-32603|[Ii]nternal)")
+@in_extension
+class FailsOnOddActions(ElicitationGate):
+    """Looks an action up in a table before it looks whether it is text."""
+
+    def read_action(self, call: GatedCall, response: Any) -> Action:
+        if isinstance(response, Mapping) and response.get("action") in {"dismiss"}:
+            return Action.CANCEL
+        return super().read_action(call, response)
+
+
+@mutant(kills=MALFORMED, because="-32603|[Ii]nternal")
+@in_extension
+class FailsOnStatesOfNoEncoding(Sealer):
+    """Expects that whatever looks like a state can be decoded."""
+
+    def decode(self, text: str) -> bytes:
+        assert text.replace("-", "").replace("_", "").isalnum(), "not our alphabet"
+        return super().decode(text)
+
+
 @mutant(kills=MALFORMED, because="-32603 Internal error")
 @in_extension
 class IsPoisonedByAnOddAnswer(ElicitationGate):
@@ -441,3 +493,15 @@ class WantsNothingButTheYes(ElicitationGate):
         if form is not None and isinstance(content, Mapping) and form.texts.keys() & content.keys():
             self.refuse(call, RefusalReason.MALFORMED, "got more than a yes")
         return super().approves(call, response)
+
+
+@mutant(kills="elicitation/accept-runs-once", because="filled in[^§]*not run", warned=True)
+@in_extension
+class TakesShorterTextsThanItSays(QuestionForm):
+    """Leaves no room for the last character that its schema allows."""
+
+    def check_texts(self, content: Mapping[str, Any]) -> None:
+        for name in self.texts.keys() & content.keys():
+            if len(content[name]) == self.texts[name]["maxLength"]:
+                raise ContentError(f"{name}: too long")
+        super().check_texts(content)

@@ -8,6 +8,8 @@ from typing import Any
 
 import anyio
 
+from pytest_mcp_approval.reference_server.elicitation.gate import ElicitationGate
+from pytest_mcp_approval.reference_server.elicitation.records import ElicitationQuestion
 from pytest_mcp_approval.reference_server.server import conversation
 from pytest_mcp_approval.reference_server.server.conversation import Context
 from pytest_mcp_approval.reference_server.server.extension import Extension
@@ -18,7 +20,7 @@ from pytest_mcp_approval.reference_server.server.held_calls import (
     ServerMessage,
 )
 from pytest_mcp_approval.reference_server.server.mcp_server import ReferenceServer
-from tests.mutants.elicitation.parts import HANDSHAKE, RAN
+from tests.mutants.elicitation.parts import HANDSHAKE, RAN, in_extension
 from tests.mutants.registry import mutant
 
 SESSION = "elicitation/state-session"
@@ -191,6 +193,15 @@ class Broadcasts(TellsAll):
         for one in self.connections - {ctx.session._connection}:
             with anyio.move_on_after(0.5):
                 await one.notify(message.method, dict(message.params))
+
+
+@mutant(kills="elicitation/url-complete-notice", because="has finished", protocol=HANDSHAKE)
+@in_extension
+class TellsTheEndAtOnce(ElicitationGate):
+    """Tells that a page is finished as soon as there is one, and as often as it looks."""
+
+    def news(self, question: ElicitationQuestion) -> ServerMessage | None:
+        return ServerMessage("notifications/elicitation/complete", {"elicitationId": question.id})
 
 
 @mutant(kills="elicitation/url-complete-notice", because="one with the page", protocol=HANDSHAKE)

@@ -88,6 +88,15 @@ class APageWithoutAMessage(_Params):
         return {**params, "message": ""}
 
 
+@mutant(kills=SHAPE, because="at the URL of its question is no page", warned=True)
+@in_extension
+class NoPageAtItsAddress(ElicitationStore):
+    """Hands out addresses, and keeps no page for them."""
+
+    def add_page(self, question: PageQuestion) -> None:
+        pass
+
+
 class _UrlFirst(ErrorAnswer):
     def to_error(self) -> dict[str, Any]:
         return {"code": -32042, "message": "a page must be visited first", "data": {}}
@@ -210,6 +219,24 @@ class ADeclineOnThePageIsAnAnswer(ElicitationGate):
         if page is not None and page.decision is not PageDecision.NONE:
             return self.run_once(call, question)
         return super().page_agreed(call, question)
+
+
+@mutant(kills=NOT_DONE, because="it is still open", protocol=HANDSHAKE, warned=True, timeout=2.0)
+@in_extension
+class WaitsForThePageForEver(ElicitationGate):
+    """Waits for the page once more, whenever it has waited long enough."""
+
+    def page_left(self, call: GatedCall, question: ElicitationQuestion, reply: ClientReply) -> Any:
+        return self.page_agreed(call, question)
+
+
+@mutant(kills=NOT_DONE, because="finished on its page: error -32603", warned=True)
+@in_extension
+class ExpectsAFinishedPage(ElicitationGate):
+    """Looks up what the person decided, and fails inside where nobody has."""
+
+    def wait_for_page(self, call: GatedCall, question: ElicitationQuestion) -> Any:
+        raise KeyError(question.id)
 
 
 @mutant(kills=NOT_DONE, because="run 2 times|tool run")

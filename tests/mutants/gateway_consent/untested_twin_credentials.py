@@ -48,6 +48,7 @@ from pytest_mcp_approval.reference_server.gateway_consent.descriptors import App
 from pytest_mcp_approval.reference_server.gateway_consent.execution import url_of
 from pytest_mcp_approval.reference_server.gateway_consent.gate import Gateway
 from pytest_mcp_approval.reference_server.gateway_consent.http_client import SendingError
+from pytest_mcp_approval.reference_server.gateway_consent.refusals import GatewayRefusal
 from pytest_mcp_approval.reference_server.gateway_consent.vault_file import HEAD, FileVault
 from pytest_mcp_approval.support.fetch import fetch
 from tests.mutants.gateway_consent.parts import in_extension, sent_on
@@ -302,3 +303,19 @@ class AsksForTokensInClear(AppCredentials):
         token = members_of(answer.body)[text_setting(app, "tokenType")]
         ends = self.credentials.now() + APP_TOKEN_SECONDS * 1000
         return {words.ACCESS_TOKEN: token, words.EXPIRES_AT: ends}
+
+
+@mutant(kills="gateway_consent/two-layers", because="[1-9] call\\(s\\) without one")
+@in_extension
+class CallsWithoutATokenThatItCannotGet(Gateway):
+    """Goes on without a token where its end point gives none, and lets the app decide."""
+
+    def authorise(
+        self, caller: str, app: App, tool: AppTool, consented: list[str]
+    ) -> Sending | None:
+        try:
+            return super().authorise(caller, app, tool, consented)
+        except GatewayRefusal as refusal:
+            if refusal.code is words.Refusal.APP_FAILED:
+                return None
+            raise
