@@ -207,7 +207,9 @@ def test_a_host_that_is_not_found_is_not_allowed(executions):
     entry that names no host does not allow it."""
     executions.need_argument("host")
     executions.honest(host=f"https://{executions.table.host}/")
-    scopes = {"names for no host": ["", ".", "None", "null", "undefined"]}
+    scopes: dict[str, list[str | None]] = {
+        "names for no host": ["", ".", "None", "null", "undefined"]
+    }
     if executions.driver.secret is not None:
         scopes["null"] = [None]
     urls = ["https:///evil.example/", "https:evil.example", "https:/evil.example/"]

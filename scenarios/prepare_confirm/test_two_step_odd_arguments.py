@@ -43,7 +43,7 @@ def test_odd_arguments_are_refused_or_done_as_shown(two_step):
     instance of any other may work on the same back end. That the server's own code fails on them,
     or passes the word false on to the back end, is a warning.
     """
-    remarks = {}
+    remarks: dict[str, list[str]] = {}
     known = two_step.target.known_arguments  # of the reference server alone
     twin = two_step.target.twin() if known else None
     view = two_step if twin is None else two_step.over(twin, "a twin")
