@@ -313,8 +313,9 @@ def test_a_slow_starter_that_chose_the_new_era_is_asked_again() -> None:
             program("wait()"), NothingAnsweredError, "nothing within 1 s", 1, id="silence"
         ),
         pytest.param(
-            # By a shell, which starts sooner than Python: all of the time is waited for.
-            ["sh", "-c", "echo 'Usage: ...'; while read -r line; do :; done"],
+            # By a shell, which starts sooner than Python: all of the time is waited for. When it
+            # has been asked: what is said before that is no answer.
+            ["sh", "-c", "read -r line; echo 'Usage: ...'; while read -r line; do :; done"],
             NotMcpError,
             "not an MCP server: no JSON-RPC: not JSON: Usage: ...",
             3,
