@@ -279,8 +279,9 @@ class Authenticator:
             entropy=Entropy.from_json(model.entropy.to_json()),
             clock=model.clock,
             store=store,
-            identities=model.identities.to_keep(),
         )
+        # Of the factory: whichever of the two attests first, both attest with the same.
+        core.identities = model.identities
         core.pin = PinState.from_json(model.pin.to_json())
         core.settings = Settings.from_json(model.settings.to_json())
         core.device_count, core.device_shown = model.device_count, model.device_shown

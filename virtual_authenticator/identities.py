@@ -55,8 +55,8 @@ class Identities:
         return authority
 
     def to_keep(self) -> list[AttestationIdentity]:
-        """What a copy of the device must attest with. A device has it from the factory, so it is
-        made now if it would ever be made."""
+        """What a device must attest with when it has been saved. It has it from the factory, so it
+        is made now if it would ever be made."""
         for fmt in self._profile.certified_formats:
             self.of(fmt)
         if self._profile.enterprise_attestation:
