@@ -35,8 +35,8 @@ _PRELOAD = "DYLD_INSERT_LIBRARIES" if _MAC else "LD_PRELOAD"
 _PREFIXES = ("/usr", "/usr/local", "/opt/homebrew", "/opt/local")
 _REAL_TIME = "+0"
 _REPAIR = Path(__file__).parent / "faketime_repair"
-_SHARED_MEMORY = Path("/dev/shm")
 """For programs in Python: older versions of the library break their `time.sleep`."""
+_SHARED_MEMORY = Path("/dev/shm")
 
 
 def find_library() -> Path | None:

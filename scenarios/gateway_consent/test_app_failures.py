@@ -64,10 +64,8 @@ def _break_down(consents, *names):
                 _served_or_warned(apps, app, client.call(tool), sent)
 
 
-@requirement("gateway_consent/app-credential")
-def test_a_breakdown_of_a_token_end_point_costs_no_credential(consents):
-    """It breaks down when a token has to be renewed: not served with one that is over, and served
-    again when it works again."""
+def _with_tokens_that_cannot_be_renewed(consents):
+    """A client whose tokens of all apps are over, while no app gives another."""
     apps = consents.with_apps()
     client = apps.client()
     found = apps.each_app("office", "oauth")
@@ -75,6 +73,14 @@ def test_a_breakdown_of_a_token_end_point_costs_no_credential(consents):
         apps.let_in(client, apps.app_tool(app))
     apps.clock.advance(3 * 3600)
     apps.double.token_end_fails = True
+    return apps, client, found
+
+
+@requirement("gateway_consent/app-credential")
+def test_a_breakdown_of_a_token_end_point_costs_no_credential(consents):
+    """It breaks down when a token has to be renewed: not served with one that is over, and served
+    again when it works again."""
+    apps, client, found = _with_tokens_that_cannot_be_renewed(consents)
     with apps.several() as several:
         for app in found:
             tool = apps.app_tool(app)
@@ -208,13 +214,7 @@ def test_an_answer_without_a_token_is_no_authorisation(consents):
 def test_a_token_that_cannot_be_renewed_is_no_authorisation(consents):
     """It is over, and its end point gives no other: the app's tool is not called without one
     either, for it would have the arguments of a call that it has not authorised."""
-    apps = consents.with_apps()
-    client = apps.client()
-    found = apps.each_app("office", "oauth")
-    for app in found:
-        apps.let_in(client, apps.app_tool(app))
-    apps.clock.advance(3 * 3600)
-    apps.double.token_end_fails = True
+    apps, client, found = _with_tokens_that_cannot_be_renewed(consents)
     with apps.several() as several:
         for app in found:
             tool = apps.app_tool(app)

@@ -16,6 +16,7 @@ from pytest_mcp_approval.families.sep2672.registrations import (
     expect_registration_refused,
     expect_still_enrols,
 )
+from pytest_mcp_approval.families.sep2672.unusual import UNUSUAL
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from virtual_authenticator import Authenticator, cbor
 from virtual_authenticator.algorithms import ALGORITHMS
@@ -29,12 +30,10 @@ from virtual_authenticator.faults import (
     OtherAlgorithm,
     OtherKey,
     OversizedKey,
-    ReservedBit,
     SignatureBit,
     TopOrigin,
     Trailing,
     Truncated,
-    UnusualClientData,
     WrongChallenge,
     WrongCredentialId,
     WrongOrigin,
@@ -334,13 +333,6 @@ def test_a_key_of_another_curve_is_better_refused(ceremony):
         return
     ceremony.expect_error(reply, Reason.VERIFICATION_FAILED, sent=sent)
     expect_still_enrols(ceremony, sent=sent)
-
-
-UNUSUAL = {
-    "a member more in the client data": UnusualClientData(),
-    "client data without crossOrigin": UnusualClientData(more=False),
-    "a flag set that is reserved": ReservedBit(),
-}
 
 
 @requirement("sep2672/4.4.2-response-verified")

@@ -5,6 +5,7 @@ import pytest
 from pytest_mcp_approval.catalogue import requirement
 from pytest_mcp_approval.families.sep2672 import vocabulary as words
 from pytest_mcp_approval.families.sep2672.issuing import halves
+from pytest_mcp_approval.families.sep2672.unusual import UNUSUAL
 from pytest_mcp_approval.families.sep2672.vocabulary import Reason
 from virtual_authenticator import Authenticator, Vault
 from virtual_authenticator.counters import Scripted
@@ -14,12 +15,10 @@ from virtual_authenticator.faults import (
     OtherAlgorithm,
     OtherKey,
     Replayed,
-    ReservedBit,
     SignatureBit,
     TopOrigin,
     Trailing,
     Truncated,
-    UnusualClientData,
     WrongChallenge,
     WrongOrigin,
     WrongRpIdHash,
@@ -176,13 +175,6 @@ def test_the_rest_of_webauthn_is_looked_at_too(ceremony, fault):
         sent=f"tools/call, {fault}",
         tolerated=ANY_REASON,
     )
-
-
-UNUSUAL = {
-    "a member more in the client data": UnusualClientData(),
-    "client data without crossOrigin": UnusualClientData(more=False),
-    "a flag set that is reserved": ReservedBit(),
-}
 
 
 @requirement("sep2672/4.8-10-signature")
