@@ -1,4 +1,4 @@
-"""What few clients and authenticators write, and WebAuthn lets them: a fault in neither ceremony."""
+"""What few clients and authenticators write, as WebAuthn lets them: a fault in no ceremony."""
 
 from __future__ import annotations
 
