@@ -45,7 +45,7 @@ HOST = "execution_tokens/scope-host"
 # ---- the signature
 
 
-@mutant(kills=SIGNATURE, because=f"bit 0 of character 1 of signature changed{TAKEN}")
+@mutant(kills=SIGNATURE, because=f"bit [0-6] of character 1 of signature changed{TAKEN}")
 @in_extension
 class ComparesTheLastDigits(TokenVerifier):
     """Compares the last half of the signature."""
@@ -158,7 +158,7 @@ class KeepsOneNonceForEachAction(NonceStore):
         return last != nonce.lower()
 
 
-@mutant(kills=SIGNATURE, because=f"bit 0 of character [0-9]+ of signature changed{TAKEN}")
+@mutant(kills=SIGNATURE, because=f"bit [0-6] of character [0-9]+ of signature changed{TAKEN}")
 @in_extension
 class ReadsSignaturesAsNumbers(TokenVerifier):
     """Reads both signatures with parseInt, whose doubles keep the first fourteen digits."""
