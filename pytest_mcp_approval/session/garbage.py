@@ -23,7 +23,7 @@ class SeldomSearches:
 
     def begin(self) -> None:
         usual = gc.get_threshold()
-        if gc.isenabled() and not gc.get_freeze_count() and 0 < usual[0] < _SELDOM:
+        if gc.isenabled() and 0 < usual[0] < _SELDOM and not gc.get_freeze_count():
             self._before = usual
             gc.freeze()
             gc.set_threshold(_SELDOM, *usual[1:])
