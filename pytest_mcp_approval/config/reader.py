@@ -171,14 +171,31 @@ def read(kind: type[Kind], given: Any, place: Place) -> Kind:
 
 _TABLES: dict[tuple[Any, ...] | None, Any] = {}
 _MOST_TABLES = 200
+_LARGE: dict[int, tuple[Any, bytes]] = {}
+"""Large values themselves: the bytes of a list of ten thousand take milliseconds."""
+_LARGE_BYTES, _MOST_LARGE = 100_000, 20
 
 
 def _key_of(kind: type[Any], given: Any, place: Place) -> tuple[Any, ...] | None:
     """None for what has no bytes. By bytes: 1 and true are equal, and are not the same setting."""
+    values = given if isinstance(given, Mapping) else {"": given}
     try:
-        return kind, place.keys, hashlib.sha256(marshal.dumps(given, 2)).digest()
+        return kind, place.keys, *values, *map(_digest, values.values())
     except ValueError:
         return None
+
+
+def _digest(value: Any) -> bytes:
+    same, digest = _LARGE.get(id(value), (None, b""))
+    if same is not None and same is value:
+        return digest
+    text = marshal.dumps(value, 2)
+    digest = hashlib.sha256(text).digest()
+    if len(text) >= _LARGE_BYTES:
+        if len(_LARGE) >= _MOST_LARGE:
+            _LARGE.clear()
+        _LARGE[id(value)] = value, digest
+    return digest
 
 
 def _read(kind: type[Kind], given: Any, place: Place) -> Kind:
