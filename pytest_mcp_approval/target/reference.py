@@ -170,6 +170,7 @@ class ReferenceTarget(_OfReference):
         )
         app = self._server.asgi_app()
         if self.spec.transport == "in-process":
+            self._server.has_quick_calls = self.spec.store == "memory"
             return InProcessTransport(app, headers=dict(self.settings.headers))
         self._served = _served(app, self._page_port)
         url = f"http://localhost:{self._served.port}/mcp"

@@ -23,22 +23,41 @@ READ_SECONDS = 20.0
 _WHOLE_MESSAGE = "body: got a part of it, expected the rest in time"
 
 
+class Traffic:
+    """How many messages are being read or answered, at all doors of a server."""
+
+    def __init__(self) -> None:
+        self.underway = 0
+
+    def __enter__(self) -> None:
+        self.underway += 1
+
+    def __exit__(self, *_: object) -> None:
+        self.underway -= 1
+
+
 class HttpDoor:
     """`app` behind the door. Any ASGI application will do; the path is that of its MCP endpoint."""
 
     def __init__(
-        self, app: Any, path: str = "/mcp", session_ended: Callable[[str], None] = lambda _: None
+        self,
+        app: Any,
+        path: str = "/mcp",
+        session_ended: Callable[[str], None] = lambda _: None,
+        traffic: Traffic | None = None,
     ) -> None:
         self.app = app
         self.path = path
         self._session_ended = session_ended
+        self._traffic = traffic or Traffic()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         guarded = scope["type"] == "http" and scope["path"] == self.path
         if guarded and scope["method"] == "DELETE":
             await self._end_session(scope, receive, send)
         elif guarded and scope["method"] == "POST":
-            await self._let_in(scope, receive, send)
+            with self._traffic:
+                await self._let_in(scope, receive, send)
         else:
             await self.app(scope, receive, send)
 

@@ -99,6 +99,8 @@ class Extension(ABC):
     """Settings without a default, by their environment variables: they must not appear on a command
     line. Without them a server does not have the extension."""
 
+    waits: ClassVar[bool] = False
+    """Whether a call may wait for something else than the store, such as another server."""
     store: Any
     """What it remembers, and what outlives it."""
 

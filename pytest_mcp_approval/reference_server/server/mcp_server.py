@@ -31,7 +31,7 @@ from starlette.routing import Route
 from ...support.version import own_version
 from . import conversation
 from .answers import INVALID_PARAMS, ErrorAnswer, InvalidParamsError, tool_listing, tool_result
-from .door_http import HttpDoor
+from .door_http import HttpDoor, Traffic
 from .effects import RecordedEffects
 from .extension import DEFAULT_USER, Backing, Caller, Extension, Method
 from .held_calls import ClientReply, HeldCall, ServerMessage
@@ -82,6 +82,10 @@ def mcp_error(refusal: ErrorAnswer) -> MCPError:
 class ReferenceServer:
     """An MCP server with the tools of its extensions."""
 
+    has_quick_calls = False
+    """Whether a call that is alone is answered without a thread: for a server that nobody else uses
+    and that has its store in memory. The way to a thread and back takes longer than the call."""
+
     def __init__(
         self,
         extensions: Iterable[Extension] = (),
@@ -93,6 +97,7 @@ class ReferenceServer:
     ) -> None:
         self.extensions = tuple(extensions)
         self.backing = backing
+        self.traffic = Traffic()
         self.user_header = user_header
         self.effects = RecordedEffects() if effects is None else effects
         self.mcp: Server[Any] = Server(
@@ -190,11 +195,13 @@ class ReferenceServer:
     async def answer(
         self, extension: Extension, work: Callable[[], Any], ctx: Context | None = None
     ) -> dict[str, Any]:
-        """Do the work in a thread (stores wait, calls race) and write its refusal, if any. A call
-        that is held is waited for, which needs the context."""
+        """Do the work and write its refusal, if any. A call that is held is waited for, which needs
+        the context."""
         try:
             try:
-                done: dict[str, Any] = await anyio.to_thread.run_sync(work)
+                done: dict[str, Any] = (
+                    await anyio.to_thread.run_sync(work) if self.needs_thread(extension) else work()
+                )
                 if ctx is not None:
                     done = await conversation.settled(done, ctx, partial(self.reply_to, extension))
                 return done
@@ -213,6 +220,10 @@ class ReferenceServer:
             # Unexpected, so the client gets no details.
             logger.exception("a request failed")
             raise MCPError(INTERNAL_ERROR, "Internal error") from error
+
+    def needs_thread(self, extension: Extension) -> bool:
+        """Stores wait, and calls race."""
+        return not self.has_quick_calls or extension.waits or self.traffic.underway != 1
 
     async def reply_to(self, extension: Extension, held: HeldCall, ctx: Context) -> ClientReply:
         """Ask the client inside its call, and wait."""
@@ -301,7 +312,7 @@ class ReferenceServer:
         plain = StreamableHTTPSessionManager(
             self.mcp, json_response=True, security_settings=security
         )
-        return HttpDoor(OneAnswerEach(app, plain, path), path, self.session_ended)
+        return HttpDoor(OneAnswerEach(app, plain, path), path, self.session_ended, self.traffic)
 
     def run_stdio(self) -> None:
         """Serve standard input and output until input ends or SIGTERM comes."""
