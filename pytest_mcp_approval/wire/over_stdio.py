@@ -111,6 +111,9 @@ class StdioTransport(Transport):
         self._outbox: deque[bytes] = deque()
         self._writing = threading.Lock()
         self._silent = False
+        self._early: Reply | None = None
+        """What it printed before it was asked, as long as it has said nothing proper."""
+        self._has_spoken = False
         self.shared_board = self.board = Switchboard()
         self.shared_ids = itertools.count(1)
 
@@ -131,7 +134,8 @@ class StdioTransport(Transport):
     def start(self, deadline: Deadline) -> None:
         del deadline  # starting does not wait; the first exchange does
         if self._child is None:
-            self._ended = False
+            self._ended = self._has_spoken = False
+            self._early = None
             try:
                 self._child = Child(
                     self._command,
@@ -231,9 +235,8 @@ class StdioTransport(Transport):
             silence = f"it read nothing from its standard input for {deadline.in_words}"
             reply = Reply(Outcome.NO_ANSWER, detail=silence)
         if reply is None:
-            reply = one.stray or Reply(
-                Outcome.NO_ANSWER, detail=f"nothing within {deadline.in_words}"
-            )
+            silence = f"nothing within {deadline.in_words}"
+            reply = one.stray or self._early or Reply(Outcome.NO_ANSWER, detail=silence)
         return self.explain_end(one, reply, deadline)
 
     def explain_end(self, one: _Waiting, reply: Reply, deadline: Deadline) -> Reply:
@@ -293,6 +296,7 @@ class StdioTransport(Transport):
             self.overheard(None, line, f"not a message: {problem}")
             self._stray(Reply(Outcome.GARBAGE, line, detail=str(problem)), alone=False)
             return
+        self._early, self._has_spoken = None, True
         match message.kind:
             case MessageKind.RESPONSE:
                 self._take_response(message)
@@ -339,6 +343,8 @@ class StdioTransport(Transport):
             waiting = [one for one in self._waiting.values() if not one.is_open_call]
             for one in self._waiting.values():
                 one.stray = one.stray or reply
+            if not self._waiting and not self._has_spoken:
+                self._early = self._early or reply
             if alone and len(waiting) == 1:
                 waiting[0].settle(reply)
 

@@ -4,7 +4,9 @@ import os
 import re
 import select
 import sys
+import threading
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -184,6 +186,35 @@ def test_prints_before_the_answer_are_passed_over(recorded: Recording) -> None:
         assert overheard == [b"Starting...", b"!"]
 
 
+class Overhearing(StdioTransport):
+    """Knows when something has come that nobody asked for."""
+
+    def __init__(self, command: list[str]) -> None:
+        super().__init__(command)
+        self.heard = threading.Event()
+
+    def overheard(self, *what: Any) -> None:
+        super().overheard(*what)
+        self.heard.set()
+
+
+def test_what_is_printed_before_the_first_question_is_told_if_nothing_else_comes() -> None:
+    with Overhearing(program("say(b'Usage: ...'); wait()")) as transport:
+        transport.start(Deadline(HANG_SECONDS))
+        assert transport.heard.wait(HANG_SECONDS)
+        with pytest.raises(NotMcpError, match=re.escape("not JSON: Usage: ...")):
+            open_session(transport, deadline=0.5)
+
+
+def test_what_is_printed_first_does_not_explain_a_later_silence() -> None:
+    text = "say(b'Starting...'); request = read(); answer(request, 1); wait()"
+    with Overhearing(program(text)) as transport:
+        transport.start(Deadline(HANG_SECONDS))
+        assert transport.heard.wait(HANG_SECONDS)
+        assert ask(transport).result == 1
+        assert ask(transport, 0.1, request_id=8).outcome is Outcome.NO_ANSWER
+
+
 def test_a_late_answer_is_not_taken_for_another(recorded: Recording) -> None:
     text = "first = read(); second = read(); answer(first, 'late'); answer(second, 'right'); wait()"
     with StdioTransport(program(text)) as transport:
@@ -313,8 +344,7 @@ def test_a_slow_starter_that_chose_the_new_era_is_asked_again() -> None:
             program("wait()"), NothingAnsweredError, "nothing within 1 s", 1, id="silence"
         ),
         pytest.param(
-            # By a shell, which starts sooner than Python: all of the time is waited for. When it
-            # has been asked: what is said before that is no answer.
+            # By a shell, which starts sooner than Python: all of the time is waited for.
             ["sh", "-c", "read -r line; echo 'Usage: ...'; while read -r line; do :; done"],
             NotMcpError,
             "not an MCP server: no JSON-RPC: not JSON: Usage: ...",
