@@ -8,6 +8,7 @@ and notes whether a client hangs up before its answer. Knows no JSON of its own.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -23,17 +24,21 @@ READ_SECONDS = 20.0
 _WHOLE_MESSAGE = "body: got a part of it, expected the rest in time"
 
 
-class Traffic:
-    """How many messages are being read or answered, at all doors of a server."""
+class MessagesUnderway:
+    """How many messages are being read or answered, at all doors of a server. Each door may be in a
+    thread of its own."""
 
     def __init__(self) -> None:
-        self.underway = 0
+        self.count = 0
+        self._lock = threading.Lock()
 
     def __enter__(self) -> None:
-        self.underway += 1
+        with self._lock:
+            self.count += 1
 
     def __exit__(self, *_: object) -> None:
-        self.underway -= 1
+        with self._lock:
+            self.count -= 1
 
 
 class HttpDoor:
@@ -44,19 +49,19 @@ class HttpDoor:
         app: Any,
         path: str = "/mcp",
         session_ended: Callable[[str], None] = lambda _: None,
-        traffic: Traffic | None = None,
+        underway: MessagesUnderway | None = None,
     ) -> None:
         self.app = app
         self.path = path
         self._session_ended = session_ended
-        self._traffic = traffic or Traffic()
+        self._underway = underway or MessagesUnderway()
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         guarded = scope["type"] == "http" and scope["path"] == self.path
         if guarded and scope["method"] == "DELETE":
             await self._end_session(scope, receive, send)
         elif guarded and scope["method"] == "POST":
-            with self._traffic:
+            with self._underway:
                 await self._let_in(scope, receive, send)
         else:
             await self.app(scope, receive, send)

@@ -31,7 +31,7 @@ from starlette.routing import Route
 from ...support.version import own_version
 from . import conversation
 from .answers import INVALID_PARAMS, ErrorAnswer, InvalidParamsError, tool_listing, tool_result
-from .door_http import HttpDoor, Traffic
+from .door_http import HttpDoor, MessagesUnderway
 from .effects import RecordedEffects
 from .extension import DEFAULT_USER, Backing, Caller, Extension, Method
 from .held_calls import ClientReply, HeldCall, ServerMessage
@@ -97,7 +97,7 @@ class ReferenceServer:
     ) -> None:
         self.extensions = tuple(extensions)
         self.backing = backing
-        self.traffic = Traffic()
+        self.underway = MessagesUnderway()
         self.user_header = user_header
         self.effects = RecordedEffects() if effects is None else effects
         self.mcp: Server[Any] = Server(
@@ -223,7 +223,7 @@ class ReferenceServer:
 
     def needs_thread(self, extension: Extension) -> bool:
         """Stores wait, and calls race."""
-        return not self.has_quick_calls or extension.waits or self.traffic.underway != 1
+        return not self.has_quick_calls or extension.waits or self.underway.count != 1
 
     async def reply_to(self, extension: Extension, held: HeldCall, ctx: Context) -> ClientReply:
         """Ask the client inside its call, and wait."""
@@ -312,7 +312,7 @@ class ReferenceServer:
         plain = StreamableHTTPSessionManager(
             self.mcp, json_response=True, security_settings=security
         )
-        return HttpDoor(OneAnswerEach(app, plain, path), path, self.session_ended, self.traffic)
+        return HttpDoor(OneAnswerEach(app, plain, path), path, self.session_ended, self.underway)
 
     def run_stdio(self) -> None:
         """Serve standard input and output until input ends or SIGTERM comes."""
