@@ -47,6 +47,11 @@ class _Guard:
                 del self._kept[kind, value]
                 self._tell("release", kind, value)
 
+    def kept(self) -> frozenset[tuple[str, str]]:
+        """What would be left behind if this process were killed now."""
+        with self._lock:
+            return frozenset(self._kept)
+
     def _tell(self, todo: str, kind: str, value: str) -> None:
         if self._owner != os.getpid():
             # First use; or this is a fork, and the parent guards what was there before.
@@ -106,7 +111,7 @@ _guard = _Guard()
 atexit.register(_guard.close)
 
 
-keep, release = _guard.keep, _guard.release
+keep, release, kept = _guard.keep, _guard.release, _guard.kept
 """Kinds: "mark", all processes started with it (see `leftovers`); "group", a process group,
 which is all that can be found without /proc; "folder", a path."""
 

@@ -21,8 +21,8 @@ def _replica(consents):
     target = consents.target.replica()
     if target is None:
         raise NotApplicable("no second replica of the target is named (another target)")
-    with contextlib.closing(target):
-        other = GatewayConsent(target)
+    # A client may need a process of its own at the replica, which is closed first.
+    with contextlib.closing(target), contextlib.closing(GatewayConsent(target)) as other:
         client = consents.client("Shared")
         consents.allowed(client, consents.tool)
         if not consents.is_served(other.client(client.name).call(consents.tool), consents.tool):

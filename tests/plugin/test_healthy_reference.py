@@ -25,6 +25,7 @@ from pytest_mcp_approval.clock.faketime import find_library
 from pytest_mcp_approval.config.registry import built_in, registered
 from pytest_mcp_approval.reference_server.execution_tokens import verifiers
 from pytest_mcp_approval.session.collection import OF_A_CLIENT, ON_A_PAGE
+from pytest_mcp_approval.support import guard
 from tests import fewer_cases
 from tests.browsers import HINT, find_browser
 from tests.combinations import NEW, OLD, Combination, chosen
@@ -121,6 +122,7 @@ def expect_every_rule(
     else applies, too. `run`: its name, in which the scenarios pass that do not apply elsewhere."""
     listener = Verdicts()
     patterns = patterns_of(family, part)
+    before = guard.kept()
     result = suite.run(
         *("-q", "--mcp-approval-timeout=60", *bare_options()),
         *(f"--mcp-approval-select={pattern}" for pattern in patterns),
@@ -128,6 +130,7 @@ def expect_every_rule(
         target=target,
         plugins=[listener, *plugins],
     )
+    assert guard.kept() <= before, "processes or folders of the run are left behind"
     fine = (Verdict.PASSED, Verdict.NOT_APPLICABLE)
     others = [one for one in listener.found if not passes(one)]
     came: set[Shortfall] = set()
