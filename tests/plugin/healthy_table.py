@@ -273,11 +273,14 @@ TABLE: dict[str, Row] = {
                 verdict=Verdict.NOT_APPLICABLE,
                 passes=False,
             ),
-            Shortfall(
-                "replicas",
-                "needs a second server",
-                lambda *one: in_a_process_without_a_file(*one) and in_the_new_era(*one),
-                passes=False,
+            *(
+                Shortfall(
+                    rule,
+                    "needs a second server",
+                    lambda *one: in_a_process_without_a_file(*one) and in_the_new_era(*one),
+                    passes=passes,
+                )
+                for rule, passes in (("replicas", False), ("single-use-race", True))
             ),
         ),
         elsewhere=(
@@ -500,7 +503,10 @@ TABLE: dict[str, Row] = {
             "stdio": ("steps",),
         },
         spared="not very_many",  # a thousand calls
-        shortfalls=(Shortfall("one-time", "needs a replica", in_a_process_without_a_file),),
+        shortfalls=tuple(
+            Shortfall(rule, "needs a replica", in_a_process_without_a_file)
+            for rule in ("one-time", "concurrent")
+        ),
         elsewhere=(not_killed("one-time", "a_preview_is_confirmed_once"),),
         no_scenario=(
             *("client-two-steps", "client-shows-preview", "client-starts-over"),
