@@ -16,6 +16,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
+from weakref import WeakKeyDictionary
 
 from ...support.deadline import Deadline
 from ...support.text import neutralise
@@ -34,9 +35,22 @@ _PAUSE_SECONDS = 20.0
 """In which an operation with a quota has to come to a pause."""
 LIMIT_REACHED = "the target's rate limit was reached"
 _WAITS = 3
-_CALLS, _LATEST, _AHEAD = (f"confirmation tokens: {what}" for what in ("calls", "latest", "ahead"))
 _MANY = 40
 _RECOVERY = datetime.timedelta(minutes=5)
+
+
+@dataclass
+class _Pace:
+    """How much a target was asked, and when. A restart does not change that: what counts for a rate
+    limit may be on the server's disk."""
+
+    calls: int = 0
+    latest: datetime.datetime | None = None
+    is_ahead: bool = False
+    """Whether its clock was moved on, so that limits recover."""
+
+
+_PACES: WeakKeyDictionary[Target, _Pace] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -80,14 +94,12 @@ class ConfirmationTokens(Driver):
 
     def send(self, params: Mapping[str, Any], session: Session | None = None) -> Reply:
         """A tools/call, as it is."""
-        calls = self.target.remembered.get(_CALLS, 0)
-        self.target.remembered[_CALLS] = calls + 1
+        self._count(1)
         return (session or self.session).call("tools/call", params)
 
     def send_together(self, calls: Sequence[Mapping[str, Any]]) -> list[Reply]:
         """Several tools/call at the same moment, as they are."""
-        remembered = self.target.remembered
-        remembered[_CALLS] = remembered.get(_CALLS, 0) + len(calls)
+        self._count(len(calls))
         return race(self.session, [("tools/call", one) for one in calls])
 
     def patiently(self, params: Mapping[str, Any], session: Session | None = None) -> Reply:
@@ -126,21 +138,25 @@ class ConfirmationTokens(Driver):
         After many calls its clock continues from where earlier scenarios left it, and never goes
         back: the time before is full of their calls.
         """
-        target, clock, remembered = self.target, self.target.clock, self.target.remembered
+        target, clock, pace = self.target, self.target.clock, self._pace
         keeps = not (target.can_reset or target.settings.reset)
-        many = remembered.get(_CALLS, 0) > _MANY
-        if not (keeps and clock.movable and clock.stops) or not (many or _AHEAD in remembered):
+        many = pace.calls > _MANY
+        if not (keeps and clock.movable and clock.stops) or not (many or pace.is_ahead):
             return
-        latest = max(remembered.get(_LATEST, clock.now()), clock.now())
+        latest = max(pace.latest or clock.now(), clock.now())
         clock.move_to(latest + _RECOVERY if many else latest)
-        remembered[_AHEAD] = True
+        pace.is_ahead = True
         if many:
-            remembered[_CALLS] = 0
+            pace.calls = 0
 
-    def end(self) -> None:
-        """After a scenario: remember the time that it has reached."""
-        now, remembered = self.target.clock.now(), self.target.remembered
-        remembered[_LATEST] = max(now, remembered.get(_LATEST, now))
+    @property
+    def _pace(self) -> _Pace:
+        return _PACES.setdefault(self.target, _Pace())
+
+    def _count(self, calls: int) -> None:
+        pace, now = self._pace, self.target.clock.now()
+        pace.calls += calls
+        pace.latest = max(now, pace.latest or now)
 
     def observe(self, act: Callable[[], Reply]) -> ConfirmationOutcome:
         """Do something that gives a reply, and look at the effects before and after it."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from ..base.scenario import check_preconditions
@@ -13,9 +11,7 @@ from .scenario import Confirmations
 
 
 @pytest.fixture
-def tokens(
-    approval_tokens: ConfirmationTokens, request: pytest.FixtureRequest
-) -> Iterator[Confirmations]:
+def tokens(approval_tokens: ConfirmationTokens, request: pytest.FixtureRequest) -> Confirmations:
     """A scenario's view of the target; "not verified" if it lacks what the rules need."""
     item = request.node
     warn = check_preconditions(item, approval_tokens.target, CHECKS)
@@ -24,7 +20,5 @@ def tokens(
         item.user_properties.append(("mcp_approval_note", text))
         item.add_report_section("call", "mcp-approval", text)
 
-    made = Confirmations(approval_tokens, warn, note)
     approval_tokens.begin_afresh()
-    yield made
-    approval_tokens.end()
+    return Confirmations(approval_tokens, warn, note)
