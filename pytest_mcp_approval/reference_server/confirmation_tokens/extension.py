@@ -43,7 +43,6 @@ TRIGGERS = {
 
 class ConfirmationExtension(Extension):
     family: ClassVar[str] = "confirmation_tokens"
-    waits = True  # for back ends: some are slow
     suite_settings: ClassVar[Mapping[str, Any]] = SUITE_SETTINGS
     gate_class: ClassVar[type[ConfirmationGate]] = ConfirmationGate
     store: TokenStore

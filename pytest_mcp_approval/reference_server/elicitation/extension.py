@@ -34,6 +34,7 @@ class ElicitationExtension(Extension):
     """Tools that run on a person's yes."""
 
     family = words.FAMILY
+    waits = False
     suite_settings: ClassVar[Mapping[str, Any]] = SUITE_SETTINGS
     gate_class: ClassVar[type[ElicitationGate]] = ElicitationGate
     pages_class: ClassVar[type[ApprovalPages]] = ApprovalPages

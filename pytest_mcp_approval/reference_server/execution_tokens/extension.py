@@ -27,6 +27,7 @@ class ExecutionExtension(Extension):
     """The arbiter and the operator of ADR-006, behind two tools."""
 
     family = words.FAMILY
+    waits = False
     environment_settings: ClassVar[Mapping[str, str]] = {"secret": words.SECRET_VARIABLE}
     suite_settings: ClassVar[Mapping[str, Any]] = SUITE_SETTINGS
     store: NonceStore

@@ -60,7 +60,6 @@ class GatewayExtension(Extension):
     """Tools of apps, behind consent. Each part is made by a method, so that it can be broken."""
 
     family = words.FAMILY
-    waits = True  # for apps, and for stores of keys
     suite_settings: ClassVar[Mapping[str, Any]] = SUITE_SETTINGS
     gateway_class: ClassVar[type[Gateway]] = Gateway
     decisions_class: ClassVar[type[Decisions]] = Decisions

@@ -35,7 +35,6 @@ class PrepareConfirmExtension(Extension):
     """prepare_x and confirm_x for three operations."""
 
     family = words.FAMILY
-    waits = True  # for the back end, which may be slow
     suite_settings: ClassVar[Mapping[str, Any]] = SUITE_SETTINGS
     store: PreparationStore
     gate_class: ClassVar[type[PreparationGate]] = PreparationGate

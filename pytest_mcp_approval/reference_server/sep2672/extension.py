@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 class Sep2672Extension(Extension):
     family: ClassVar[str] = "sep2672"
+    waits = False
     suite_settings: ClassVar[Mapping[str, Any]] = {
         "origin": "http://localhost",
         "failing": {"place_trade": {"symbol": "ACME", "quantity": None}},

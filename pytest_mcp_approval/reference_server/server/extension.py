@@ -99,8 +99,9 @@ class Extension(ABC):
     """Settings without a default, by their environment variables: they must not appear on a command
     line. Without them a server does not have the extension."""
 
-    waits: ClassVar[bool] = False
-    """Whether a call may wait for something else than the store, such as another server."""
+    waits: ClassVar[bool] = True
+    """Whether a call may wait for something else than the store, such as another server or a slow
+    back end. Where it does and this says no, no race would be seen in the suite's own process."""
     store: Any
     """What it remembers, and what outlives it."""
 
