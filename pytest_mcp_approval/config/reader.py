@@ -172,7 +172,8 @@ def read(kind: type[Kind], given: Any, place: Place) -> Kind:
 _TABLES: dict[tuple[Any, ...] | None, Any] = {}
 _MOST_TABLES = 200
 _LARGE: dict[int, tuple[Any, bytes]] = {}
-"""Large values themselves: the bytes of a list of ten thousand take milliseconds."""
+"""Large values by their ids, which are theirs as long as they are kept here: the bytes of a list of
+ten thousand take milliseconds."""
 _LARGE_BYTES, _MOST_LARGE = 100_000, 20
 
 
@@ -186,9 +187,8 @@ def _key_of(kind: type[Any], given: Any, place: Place) -> tuple[Any, ...] | None
 
 
 def _digest(value: Any) -> bytes:
-    same, digest = _LARGE.get(id(value), (None, b""))
-    if same is not None and same is value:
-        return digest
+    if id(value) in _LARGE:
+        return _LARGE[id(value)][1]
     text = marshal.dumps(value, 2)
     digest = hashlib.sha256(text).digest()
     if len(text) >= _LARGE_BYTES:
