@@ -78,6 +78,12 @@ class Row:
     never meets."""
 
 
+USUAL: tuple[Combination, ...] = (
+    ("in-process", "memory", NEW),
+    ("in-process", "sqlite", NEW),
+    ("http", "sqlite", OLD),
+    ("stdio", "sqlite", NEW),
+)
 SQLITE = "in-process+sqlite"
 NOWHERE = "nowhere yet"
 
@@ -166,12 +172,7 @@ TABLE: dict[str, Row] = {
         ),
     ),
     "confirmation_tokens": Row(
-        combinations=(
-            ("in-process", "memory", NEW),
-            ("in-process", "sqlite", NEW),
-            ("http", "sqlite", OLD),
-            ("stdio", "sqlite", NEW),
-        ),
+        combinations=USUAL,
         parts={
             "tokens": Part(("1.*", "2.*", "3.*")),
             "validation": Part(("4.*",)),
@@ -349,12 +350,7 @@ TABLE: dict[str, Row] = {
         ),
     ),
     "execution_tokens": Row(
-        combinations=(
-            ("in-process", "memory", NEW),
-            ("in-process", "sqlite", NEW),
-            ("http", "sqlite", OLD),
-            ("stdio", "sqlite", NEW),
-        ),
+        combinations=USUAL,
         parts={
             "strings": Part(("canonical-string", "test-vector", "cross-language")),
             "signatures": Part(("signature", "default-secret")),
@@ -418,12 +414,7 @@ TABLE: dict[str, Row] = {
         ),
     ),
     "gateway_consent": Row(
-        combinations=(
-            ("in-process", "memory", NEW),
-            ("in-process", "sqlite", NEW),
-            ("http", "sqlite", OLD),
-            ("stdio", "sqlite", NEW),
-        ),
+        combinations=USUAL,
         parts={
             "consent": Part(("consent-required", "all-platforms", "two-layers")),
             "callers": Part(("caller-*", "key-collision", "tool-isolation")),

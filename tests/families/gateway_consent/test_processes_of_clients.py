@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from pytest_mcp_approval.catalogue import Verdict
@@ -13,12 +11,12 @@ from tests.inner_runs import Verdicts, plugin_options
 
 def test_a_client_at_a_replica_leaves_none_behind(pytester: pytest.Pytester):
     before, listener = guard.kept(), Verdicts()
-    options: tuple[Any, ...] = (
+    pytester.runpytest_inprocess(
         *("-p", "no:cacheprovider", *plugin_options()),
         *("--mcp-approval-target=reference:stdio+sqlite", "--mcp-approval-protocol=2025-11-25"),
         *("--mcp-approval-family=gateway_consent", "--mcp-approval-browser=none"),
         "mcp-approval/gateway_consent/test_replicas.py",
+        plugins=[listener],
     )
-    pytester.runpytest_inprocess(*options, plugins=[listener])
     assert {one["verdict"] for one in listener.found} == {Verdict.PASSED}
     assert guard.kept() <= before
