@@ -35,7 +35,7 @@ help: ## List the targets
 demo: $(STAMP) ## Check the embedded reference server, and leave an HTML report
 	@$(BROWSER)
 	@echo "demo: checking the reference server by every rule of every family, with $(WORKERS) workers"
-	@$(BIN)/python -m pytest mcp-approval/ -n $(WORKERS) --dist worksteal --mcp-approval-target=reference --mcp-approval-report=mcp-approval-report.html --mcp-approval-findings=none -p no:cacheprovider
+	@$(BIN)/python -m pytest mcp-approval/ -n $(WORKERS) --dist worksteal --mcp-approval-target=reference --mcp-approval-report=mcp-approval-report.html --mcp-approval-findings=none -p no:cacheprovider -o faulthandler_timeout=0
 	@echo "demo: open mcp-approval-report.html; check your own server with"
 	@echo "      $(BIN)/pytest --mcp-approval-target=http://localhost:3000/mcp (or stdio:<command>)"
 

@@ -197,9 +197,9 @@ class Explorations:
 
     def hear(self, report: pytest.TestReport) -> None:
         """Report each find as a test of its own. Called where all results arrive."""
-        seen = {one.scenario for one in self.state.results}
         for told in getattr(report, _FOUND, ()):
-            if told["nodeid"] not in seen:  # another worker may have found the same
+            # Another worker may have found the same.
+            if all(one.scenario != told["nodeid"] for one in self.state.results):
                 tell_report(self.state.config, told)
 
 
