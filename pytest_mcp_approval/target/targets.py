@@ -54,6 +54,8 @@ class Target(ABC):
         self.clock: ClockControl = NoClock("no clock can be moved in this kind of target")
         self.remembered: dict[str, Any] = {}
         """What a driver has learned about the server and need not ask again while it runs."""
+        self.lasting: dict[str, Any] = {}
+        """The same, where it stays true when the server is started again."""
         self.last_served = 0.0
         """When a driver last saw an honest approval succeed, on the clock of the wire."""
         self.last_sent = ""

@@ -16,7 +16,6 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from ...support.deadline import Deadline
 from ...support.text import neutralise
@@ -36,6 +35,7 @@ _PAUSE_SECONDS = 20.0
 LIMIT_REACHED = "the target's rate limit was reached"
 _WAITS = 3
 _MANY = 40
+_PACE = "the pace of confirmation tokens"
 _RECOVERY = datetime.timedelta(minutes=5)
 
 
@@ -48,9 +48,6 @@ class _Pace:
     latest: datetime.datetime | None = None
     is_ahead: bool = False
     """Whether its clock was moved on, so that limits recover."""
-
-
-_PACES: WeakKeyDictionary[Target, _Pace] = WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -151,7 +148,8 @@ class ConfirmationTokens(Driver):
 
     @property
     def _pace(self) -> _Pace:
-        return _PACES.setdefault(self.target, _Pace())
+        pace: _Pace = self.target.lasting.setdefault(_PACE, _Pace())
+        return pace
 
     def _count(self, calls: int) -> None:
         pace, now = self._pace, self.target.clock.now()

@@ -14,7 +14,6 @@ import json
 from collections.abc import Mapping
 from enum import Enum
 from typing import Any
-from weakref import WeakKeyDictionary
 
 from ...target import Target
 from ...target.verifiers import CallableTarget, CommandTarget
@@ -28,7 +27,7 @@ from .token_making import ENDLESS, Signing, canonical, make_token, signed
 from .verifier_access import ExecutionRequest, Verifier
 from .vocabulary import FAMILY
 
-_WANTS_HOST: WeakKeyDictionary[Target, bool] = WeakKeyDictionary()
+_WANTS_HOST = "execution tokens need a host"
 
 
 class RequestedHost(Enum):
@@ -154,14 +153,15 @@ class ExecutionTokens:
     def names_hosts(self) -> bool:
         """Whether honest requests name a host: if the verifier refuses a good token without one.
         Tried out once for each target."""
-        if self.target not in _WANTS_HOST:
+        known = self.target.lasting
+        if _WANTS_HOST not in known:
             try:
-                _WANTS_HOST[self.target] = self.verifier.takes("host") and (
+                known[_WANTS_HOST] = self.verifier.takes("host") and (
                     self.execute(self.token(), host=None).refused
                 )
             except DriverError:
                 return False  # nobody can tell: there is no good token
-        return _WANTS_HOST[self.target]
+        return bool(known[_WANTS_HOST])
 
     def approved_host(self, token: Mapping[str, Any] | bytes) -> str | None:
         """A URL of the usual host if the token allows it, else of the first one that it allows."""

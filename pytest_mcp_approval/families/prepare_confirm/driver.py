@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeVar
-from weakref import WeakSet
 
 from ...target import Target
 from ...wire import Reply, Session
@@ -23,9 +22,8 @@ from .vocabulary import FAMILY
 Given = TypeVar("Given")
 NOT_GIVEN: Any = object()
 
-_DISTURBED: WeakSet[Target] = WeakSet()
-"""Targets on which something was done since their last reset. A restart does not change that: what
-is gone from a server's disk stays gone."""
+_DISTURBED = "prepare_confirm has done something since the last reset"
+"""A restart does not change that: what is gone from a server's disk stays gone."""
 
 
 class PrepareConfirm(Driver):
@@ -56,16 +54,16 @@ class PrepareConfirm(Driver):
     def may_be_gone(self, pair: Pair) -> bool:
         """Whether what the pair's arguments name may be gone: something was done since the last
         reset, and the table does not say how to put it back."""
-        return not pair.restore and self.target in _DISTURBED
+        return not pair.restore and _DISTURBED in self.target.lasting
 
     def shares_things_with(self, other: Target) -> None:
         """Another server may have the same things, and lack what is gone here."""
-        if self.target in _DISTURBED:
-            _DISTURBED.add(other)
+        if _DISTURBED in self.target.lasting:
+            other.lasting[_DISTURBED] = True
 
     def as_new(self) -> None:
         """The server was reset: whatever was done is undone."""
-        _DISTURBED.discard(self.target)
+        self.target.lasting.pop(_DISTURBED, None)
         self.forget()
 
     def configured(self, setting: str, variable: str, value: Any) -> Target | None:
@@ -134,7 +132,7 @@ class PrepareConfirm(Driver):
         """An answer; with effects only if they were `observed`."""
         seen = TwoStepOutcome(pair, TwoStepAnswer.of(reply), self.table, **observed)
         if seen.executed or seen.succeeded:
-            _DISTURBED.add(self.target)
+            self.target.lasting[_DISTURBED] = True
         return seen
 
     def watch(self, act: Callable[[], Given]) -> tuple[Given, int | None, tuple[Any, ...] | None]:
