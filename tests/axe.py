@@ -31,8 +31,8 @@ def _fetch(script: Path) -> None:
     npm = shutil.which("npm")
     if npm is None:
         pytest.skip("no npm, which axe-core comes from")
-    command = [npm, "install", "--no-save", "--no-audit", "--no-fund", "--ignore-scripts"]
-    command += ["--prefix", str(CACHE), f"axe-core@{VERSION}"]
+    command = [npm, "install", "--prefer-offline", "--no-save", "--no-audit", "--no-fund"]
+    command += ["--ignore-scripts", "--prefix", str(CACHE), f"axe-core@{VERSION}"]
     done = subprocess.run(command, capture_output=True, text=True, timeout=90, check=False)
     fetched = CACHE / "node_modules" / "axe-core" / "axe.min.js"
     if done.returncode or not fetched.is_file():

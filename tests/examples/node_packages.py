@@ -48,7 +48,7 @@ def _install(folder: Path, files: list[Path]) -> None:
     for file in files:
         shutil.copy(file, folder)
     done = subprocess.run(
-        ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"],
+        ["npm", "ci", "--prefer-offline", "--no-audit", "--no-fund", "--ignore-scripts"],
         cwd=folder,
         env={**os.environ, "npm_config_update_notifier": "false"},
         capture_output=True,
