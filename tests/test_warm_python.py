@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from pytest_mcp_approval.support.child import Child
+from tests.default_signals import with_default_signals
 from tests.inner_runs import plugin_options
 from tests.warm_python import SERVER, warm_python
 
@@ -50,6 +51,20 @@ def program(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[subproce
     ) as running:
         yield running
         running.kill()
+
+
+@pytest.mark.parametrize("ignored", [["SIGHUP"], ["SIGINT", "SIGTERM"]])
+def test_it_ignores_the_signals_that_it_was_started_with(ignored):
+    """Whatever the process ignores that it is forked from."""
+    names = ("SIGHUP", "SIGINT", "SIGTERM")
+    told = f"[one for one in {names} if signal.getsignal(getattr(signal, one)) == signal.SIG_IGN]"
+    words = [*warm_python(), "-c", f"import signal; print({told})"]
+    trapped = " ".join(one.removeprefix("SIG") for one in ignored)
+    shell = ["sh", "-c", f"trap '' {trapped}; exec \"$@\"", "sh"]
+    done = subprocess.run(
+        with_default_signals([*shell, *words]), capture_output=True, timeout=DEADLINE, check=True
+    )
+    assert done.stdout.decode().strip() == str(ignored)
 
 
 def test_arguments_environment_folder_streams_and_exit_code(program, tmp_path):

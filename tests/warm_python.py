@@ -183,10 +183,11 @@ class _Keeper:
         except OSError:
             link.close()  # killed before it could say what it wants
             return None
-        words, environment, folder = json.loads(told)
+        words, environment, folder, ignored = json.loads(told)
         process = os.fork()
         if not process:
             self._leave()
+            _set_up_signals(ignored)
             return lambda: _run(words, environment, folder, streams, self._place)
         for stream in streams:
             os.close(stream)
@@ -251,7 +252,6 @@ def _run(
     os.environ.update(environment)
     os.chdir(folder)
     time.tzset()
-    signal.signal(signal.SIGINT, signal.default_int_handler)
     start_servers_warm(lambda: _stub(place))
     start_workers_warm(lambda: _stub(place))
     unbuffered = words[0] == "-u"
@@ -271,6 +271,14 @@ def _run(
         assert not kind.startswith("-"), f"a warm start knows no option {kind}"
         sys.argv, sys.path[:0] = words, [str(Path(kind).resolve().parent), *paths]
         runpy.run_path(kind, run_name="__main__")
+
+
+def _set_up_signals(ignored: list[int]) -> None:
+    """As Python does at its start. The keeper itself may ignore others: under nohup, or as a job in
+    the background."""
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT):
+        usual = signal.default_int_handler if number == signal.SIGINT else signal.SIG_DFL
+        signal.signal(number, signal.SIG_IGN if number in ignored else usual)
 
 
 def _set_up_streams(environment: dict[str, str], unbuffered: bool) -> None:
